@@ -1,0 +1,75 @@
+/*
+ * bytes.h: borrowed bytes. A pointer and a length that somebody else owns;
+ * never freed, never kept beyond the call unless the header says so.
+ */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct bytes {
+    const uint8_t *data;
+    size_t len;
+};
+
+static inline struct bytes bytes_of(const void *data, size_t len)
+{
+    return (struct bytes){ .data = data, .len = len };
+}
+
+static inline struct bytes bytes_of_string(const char *s)
+{
+    return bytes_of(s, strlen(s));
+}
+
+/* Byte order: memcmp, and a prefix comes before what it begins. */
+static inline int bytes_compare(struct bytes a, struct bytes b)
+{
+    size_t shorter = a.len < b.len ? a.len : b.len;
+    int order = shorter == 0 ? 0 : memcmp(a.data, b.data, shorter);
+
+    if (order != 0) {
+        return order;
+    }
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static inline bool bytes_equal(struct bytes a, struct bytes b)
+{
+    return a.len == b.len &&
+           (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* Integers on disk are big-endian and may lie anywhere. */
+static inline uint64_t load_be64(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return __builtin_bswap64(v);
+}
+
+static inline void store_be64(uint8_t *p, uint64_t v)
+{
+    v = __builtin_bswap64(v);
+    memcpy(p, &v, sizeof v);
+}
+
+static inline uint32_t load_be32(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof v);
+    return __builtin_bswap32(v);
+}
+
+static inline void store_be32(uint8_t *p, uint32_t v)
+{
+    v = __builtin_bswap32(v);
+    memcpy(p, &v, sizeof v);
+}
+
+#endif

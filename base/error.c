@@ -1,0 +1,108 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum df_status error_set(struct df_error *err, enum df_status status,
+                         const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return status;
+}
+
+enum df_status error_prefix(struct df_error *err, enum df_status status,
+                            const char *format, ...)
+{
+    char old[DF_ERROR_SIZE];
+    va_list args;
+    int len;
+
+    memcpy(old, err->text, sizeof old);
+    va_start(args, format);
+    len = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    if (len >= 0 && (size_t)len < sizeof err->text) {
+        (void)snprintf(err->text + len, sizeof err->text - (size_t)len,
+                       ": %s", old);
+    }
+    return status;
+}
+
+enum df_status error_errno(struct df_error *err, int errnum,
+                           const char *format, ...)
+{
+    char reason[128];
+    va_list args;
+    int len;
+
+    /* The GNU variant returns its text; it may or may not use the buffer. */
+    const char *text = strerror_r(errnum, reason, sizeof reason);
+
+    va_start(args, format);
+    len = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    if (len >= 0 && (size_t)len < sizeof err->text) {
+        (void)snprintf(err->text + len, sizeof err->text - (size_t)len,
+                       ": %s", text);
+    }
+    return DF_SYSTEM;
+}
+
+enum df_status error_no_memory(struct df_error *err)
+{
+    return error_set(err, DF_SYSTEM, "out of memory");
+}
+
+/* Writes one byte as shown; returns the characters it took. */
+static size_t show_byte(char *out, uint8_t byte)
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    switch (byte) {
+    case '\n':
+        memcpy(out, "\\n", 2);
+        return 2;
+    case '\t':
+        memcpy(out, "\\t", 2);
+        return 2;
+    case '\r':
+        memcpy(out, "\\r", 2);
+        return 2;
+    case '\\':
+        memcpy(out, "\\\\", 2);
+        return 2;
+    default:
+        break;
+    }
+    if (byte >= 0x20 && byte != 0x7f) {
+        out[0] = (char)byte;
+        return 1;
+    }
+    out[0] = '\\';
+    out[1] = 'x';
+    out[2] = digits[byte >> 4];
+    out[3] = digits[byte & 15];
+    return 4;
+}
+
+const char *shown(struct shown *out, struct bytes b)
+{
+    /* Room for one more escaped byte, the dots and the NUL. */
+    const size_t room = sizeof out->text - 4 - 4;
+    size_t len = 0;
+    size_t i;
+
+    for (i = 0; i < b.len && len < room; i++) {
+        len += show_byte(out->text + len, b.data[i]);
+    }
+    if (i < b.len) {
+        memcpy(out->text + len, "...", 3);
+        len += 3;
+    }
+    out->text[len] = '\0';
+    return out->text;
+}

@@ -1,0 +1,39 @@
+/*
+ * error.h: filling a caller's struct df_error.
+ *
+ * Where most is known the text is set, on the way up it is prefixed, and
+ * only cli prints it. Every function returns the status it was given, so
+ * that a failure is one line: return error_set(err, DF_INPUT, "...").
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "base/bytes.h"
+#include "deltafold/status.h"
+
+enum df_status error_set(struct df_error *err, enum df_status status,
+                         const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "what: strerror(errnum)". ENOENT, EACCES and the like are DF_SYSTEM too:
+ * callers for whom they mean something else look at errno first. */
+enum df_status error_errno(struct df_error *err, int errnum,
+                           const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+enum df_status error_no_memory(struct df_error *err);
+
+/* Puts "text: " in front of the message that is there. */
+enum df_status error_prefix(struct df_error *err, enum df_status status,
+                            const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Bytes as a message may show them: control bytes and backslash escaped as
+ * \n \t \r \\ or \xHH, cut with "..." where they do not fit. Returns
+ * out->text. Use: shown(&(struct shown){0}, name). */
+struct shown {
+    char text[300];
+};
+const char *shown(struct shown *out, struct bytes b);
+
+#endif

@@ -1,0 +1,101 @@
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint64_t hash64(struct bytes b)
+{
+    return XXH3_64bits(b.data, b.len);
+}
+
+struct hash128 hash128(struct bytes b, uint64_t seed)
+{
+    XXH128_hash_t h = XXH3_128bits_withSeed(b.data, b.len, seed);
+
+    return (struct hash128){ .high = h.high64, .low = h.low64 };
+}
+
+const char *hash128_text(char out[HASH128_TEXT], struct hash128 h)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t raw[HASH128_SIZE];
+
+    hash128_store(raw, h);
+    for (size_t i = 0; i < sizeof raw; i++) {
+        out[2 * i] = digits[raw[i] >> 4];
+        out[2 * i + 1] = digits[raw[i] & 15];
+    }
+    out[HASH128_TEXT - 1] = '\0';
+    return out;
+}
+
+struct hash_stream {
+    XXH3_state_t state;
+};
+
+bool hash_stream_open(struct hash_stream **s)
+{
+    /* The state wants more alignment than malloc gives. */
+    size_t size = (sizeof(struct hash_stream) + 63) & ~(size_t)63;
+
+    *s = aligned_alloc(64, size);
+    if (*s == NULL) {
+        return false;
+    }
+    hash_stream_reset(*s);
+    return true;
+}
+
+void hash_stream_close(struct hash_stream *s)
+{
+    free(s);
+}
+
+void hash_stream_reset(struct hash_stream *s)
+{
+    (void)XXH3_128bits_reset(&s->state);
+}
+
+void hash_stream_add(struct hash_stream *s, struct bytes b)
+{
+    (void)XXH3_128bits_update(&s->state, b.data, b.len);
+}
+
+struct hash128 hash_stream_end(const struct hash_stream *s)
+{
+    XXH128_hash_t h = XXH3_128bits_digest(&s->state);
+
+    return (struct hash128){ .high = h.high64, .low = h.low64 };
+}
+
+/* A digest as one number; a GNU extension that gcc and clang both have. */
+__extension__ typedef unsigned __int128 wide;
+
+static wide widen(struct hash128 h)
+{
+    return ((wide)h.high << 64) | h.low;
+}
+
+static struct hash128 narrow(wide w)
+{
+    return (struct hash128){ .high = (uint64_t)(w >> 64),
+                             .low = (uint64_t)w };
+}
+
+struct hash128 digest_add(struct hash128 a, struct hash128 b)
+{
+    return narrow(widen(a) + widen(b));
+}
+
+struct hash128 digest_scale(struct hash128 h, int64_t value)
+{
+    /* Sign extension to 128 bits makes the product right modulo 2^128. */
+    wide factor = (wide)(uint64_t)value;
+
+    if (value < 0) {
+        factor |= (wide)UINT64_MAX << 64;
+    }
+    return narrow(widen(h) * factor);
+}

@@ -1,0 +1,195 @@
+/*
+ * job.h: what a job is, for those who write one.
+ *
+ * A job is a constant table: how documents become signed pairs, and what
+ * the values of a pair are. The runtime owns everything else: reading,
+ * splitting, threads, memory, spilling, sorting, adding, storing.
+ *
+ * Calls, in their only legal order:
+ *
+ *     configure(settings)              once per command, one thread
+ *       cut(config, bytes)             any time, any thread, no state
+ *       mapper_open(config)            once per worker
+ *         map(mapper, piece, emitter)  once per piece
+ *       mapper_close(mapper)
+ *     release(config)
+ *
+ * map must be a pure function of the document: the same pairs in any order
+ * on any day, on any thread, for an insertion and for a deletion (the
+ * runtime negates). It must not look at the clock, the locale, the
+ * environment or another document. This is what makes a view that is kept
+ * up to date equal to one computed anew.
+ *
+ * Group jobs: values are vectors of signed 64-bit integers under addition,
+ * an Abelian group. A pair whose components are all zero does not exist.
+ * A sum that leaves 64 bits refuses the batch.
+ */
+#ifndef DELTAFOLD_JOB_H
+#define DELTAFOLD_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "deltafold/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    DF_KEY_MAX = 65536,    /* longest key or element, in bytes */
+    DF_COMPONENTS_MAX = 8, /* most components of a value */
+    DF_COUNTERS_MAX = 8,   /* most counters of a job */
+    DF_SLACK = 64          /* readable bytes behind every piece and key */
+};
+
+/*
+ * How a document may be handed to map.
+ *   DF_PIECES_FREE     cut where cut() allows; pieces are independent of
+ *                      each other and go to any worker in any order
+ *   DF_PIECES_ORDERED  cut where cut() allows, but all pieces of a document
+ *                      go to one mapper, in order
+ *   DF_PIECES_WHOLE    never cut; a document must fit in memory
+ */
+enum df_pieces { DF_PIECES_FREE, DF_PIECES_ORDERED, DF_PIECES_WHOLE };
+
+/*
+ * A part of a document, borrowed for the duration of one map call. The
+ * content is decoded: decompressed, without byte order mark, UTF-16 turned
+ * into UTF-8. DF_SLACK bytes behind data[len] are readable (their values
+ * mean nothing).
+ *
+ * Where no cut is found in DF_UNCUT bytes the document is cut all the same:
+ * then `unfinished` is set on the piece before and `continues` on the piece
+ * after, and what straddles that place is known to be longer than
+ * DF_UNCUT - enough for a job to leave it out, and count it, the same way
+ * for every split. In that case alone the piece with `continues` may come
+ * to a mapper that has not seen the piece before.
+ */
+struct df_piece {
+    const uint8_t *id; /* document id, id_len bytes */
+    size_t id_len;
+    const uint8_t *data;
+    size_t len;
+    bool first;      /* data begins where the document begins */
+    bool last;       /* data ends where the document ends */
+    bool continues;  /* begins inside something longer than DF_UNCUT */
+    bool unfinished; /* ends inside something longer than DF_UNCUT */
+};
+
+/* A stretch this long without a cut is cut by force; above DF_KEY_MAX. */
+#define DF_UNCUT ((size_t)1 << 20)
+
+/* A key in a list for df_emit_keys; DF_SLACK bytes behind it are readable.
+ * len is 1 to DF_KEY_MAX. */
+struct df_key {
+    const uint8_t *data;
+    size_t len;
+};
+
+/*
+ * Where pairs go. The runtime makes one per worker; map calls it through the
+ * functions below. The status is sticky: after a failure every call returns
+ * at once, so map need not look at it except to stop early in a long loop.
+ * Bytes are copied before the call returns where they must be kept.
+ */
+struct df_emitter {
+    enum df_status status; /* set by the runtime, read by anyone */
+    void (*pair)(struct df_emitter *, const uint8_t *key, size_t key_len,
+                 const uint8_t *element, size_t element_len,
+                 const int64_t *values);
+    void (*keys)(struct df_emitter *, const struct df_key *keys, size_t n);
+    uint64_t counters[DF_COUNTERS_MAX]; /* added to by df_count only */
+};
+
+/* Emits one pair. element is ignored unless the job has elements; values
+ * holds one number per component. A key or element longer than DF_KEY_MAX
+ * refuses the batch: a job that would rather leave it out looks first. */
+static inline void df_emit(struct df_emitter *e, const uint8_t *key,
+                           size_t key_len, const uint8_t *element,
+                           size_t element_len, const int64_t *values)
+{
+    if (e->status == DF_OK) {
+        e->pair(e, key, key_len, element, element_len, values);
+    }
+}
+
+/* Emits n keys, each with the value 1, for jobs with one component and no
+ * element: the fast path. Lists of a few hundred to a few thousand keys let
+ * the runtime overlap the cache misses of many look-ups. */
+static inline void df_emit_keys(struct df_emitter *e,
+                                const struct df_key *keys, size_t n)
+{
+    if (e->status == DF_OK) {
+        e->keys(e, keys, n);
+    }
+}
+
+/* Adds n to counter number c of the job (see df_job.counters). Counters
+ * appear in the log: what a job leaves out must be counted. */
+static inline void df_count(struct df_emitter *e, unsigned c, uint64_t n)
+{
+    e->counters[c] += n;
+}
+
+/* An option of a job, as `deltafold init VIEW JOB name=value` sets it and
+ * `deltafold jobs` shows it. */
+struct df_option {
+    const char *name;    /* NULL ends the list */
+    const char *initial; /* value when not given; never NULL */
+    const char *values;  /* what is allowed, as shown: "lower|fold|keep" */
+    const char *help;    /* half a line */
+};
+
+/* The options of a view, all of them, in the order of the job's list;
+ * borrowed by configure for the duration of the call. */
+struct df_settings {
+    const struct df_option *options;
+    const char *const *values; /* values[i] belongs to options[i] */
+};
+
+struct df_job {
+    const char *name;
+    const char *summary; /* one line for `deltafold jobs` */
+    /* Raised whenever the same document gives other pairs than before:
+     * views made with another version are refused, with a hint. */
+    unsigned version;
+    const struct df_option *options;
+    bool has_element;
+    const char *const *components; /* names of the values; ends with NULL */
+    const char *const *counters;   /* names, in snake case; ends with NULL */
+
+    /* Checks the settings and makes what the other functions are given as
+     * config; it is read by all threads and changed by none. Fails with
+     * DF_USAGE and a message that names the option. */
+    enum df_status (*configure)(const struct df_settings *, void **config,
+                                struct df_error *);
+    void (*release)(void *config); /* takes NULL */
+
+    /* How documents may be cut under this config. */
+    enum df_pieces (*pieces)(const void *config);
+
+    /* The smallest c in 1..len such that a document may be cut between
+     * data[c - 1] and data[c], whatever stands before data and from
+     * data[c] on; 0 where there is none. A cut must not change the pairs.
+     * NULL for jobs whose pieces are DF_PIECES_WHOLE. */
+    size_t (*cut)(const void *config, const uint8_t *data, size_t len);
+
+    /* A mapper is the scratch space of one worker; it may allocate here and
+     * grow in map. */
+    enum df_status (*mapper_open)(const void *config, void **mapper,
+                                  struct df_error *);
+    void (*mapper_close)(void *mapper); /* takes NULL */
+
+    /* Emits the pairs of one piece. Runs on many threads at once, each with
+     * its own mapper and emitter; must not block. Fails only by setting the
+     * emitter's status to DF_SYSTEM when memory runs out. */
+    void (*map)(void *mapper, const struct df_piece *, struct df_emitter *);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * reader.h: documents in pieces, and fingerprints, from one pass of read().
+ *
+ * A batch's files become *units* of work: a small file is one unit, a huge
+ * plain one is many where the job allows it (DF_PIECES_FREE). Each worker
+ * has a reader and takes units in any order:
+ *
+ *     reader_plan_units(&units, &batch, cut, err);        once
+ *     reader_open(&r, cut, err);                          per worker
+ *       reader_read(r, &units, i, sink, ctx, err);        per unit
+ *     reader_close(r);
+ *     reader_finish(&units, err);          once, after all units: sets every
+ *                                          file's hash in the batch
+ *     reader_units_fini(&units);
+ *
+ * The bytes are read once, by read and never mmap, hashed and handed to the
+ * sink from the same buffer. Length, time and inode are compared before and
+ * after: a file that changes while it is read refuses the batch. gzip and
+ * zstd are recognised by their first bytes and decoded (all members and
+ * frames); a .gz or .zst name on other content, a truncated or corrupt
+ * stream, or bytes behind it that are no member and not zero refuse the
+ * batch. A UTF-8 mark is dropped; UTF-16 with a mark becomes UTF-8.
+ *
+ * Fingerprint of a file: XXH3-128 of its bytes on disk where it has at most
+ * READER_HASH_BLOCK of them; else XXH3-128 of the canonical (big-endian)
+ * hashes of its blocks of that size, so that the blocks of a huge file can
+ * be hashed by many workers.
+ */
+#ifndef INPUT_READER_H
+#define INPUT_READER_H
+
+#include "deltafold/job.h"
+#include "input/batch.h"
+
+#define READER_HASH_BLOCK ((uint64_t)1 << 20)
+#define READER_UNIT_DEFAULT ((uint64_t)8 << 20)
+
+/* How documents may be cut, from the job and its config. */
+struct reader_cut {
+    enum df_pieces pieces;
+    size_t (*cut)(const void *config, const uint8_t *data, size_t len);
+    const void *config;
+    uint64_t unit_size; /* bytes of a unit of a split file; a multiple of
+                           READER_HASH_BLOCK; 0: READER_UNIT_DEFAULT */
+    size_t whole_max;   /* longest decoded document for DF_PIECES_WHOLE;
+                           longer ones refuse the batch */
+};
+
+struct reader_units {
+    struct batch *batch; /* not owned */
+    size_t count;
+    void *owned; /* private */
+};
+
+enum df_status reader_plan_units(struct reader_units *units,
+                                 struct batch *batch,
+                                 const struct reader_cut *cut,
+                                 struct df_error *err) DF_MUST_CHECK;
+void reader_units_fini(struct reader_units *units);
+
+/* The file a unit belongs to, and the bytes on disk it covers. Units are in
+ * the order of files and offsets: of two failures the lower unit's is the
+ * one to report. */
+const struct batch_file *reader_unit_file(const struct reader_units *units,
+                                          size_t unit);
+uint64_t reader_unit_bytes(const struct reader_units *units, size_t unit);
+
+/* Called per piece, on the reader's thread. A failure stops the read and
+ * is returned from reader_read as it is. */
+typedef enum df_status reader_sink(void *ctx, const struct df_piece *piece,
+                                   struct df_error *err);
+
+struct reader;
+enum df_status reader_open(struct reader **r, const struct reader_cut *cut,
+                           struct df_error *err) DF_MUST_CHECK;
+void reader_close(struct reader *r); /* takes NULL */
+
+/* Reads one unit. sink may be NULL: then the file is only hashed. */
+enum df_status reader_read(struct reader *r, struct reader_units *units,
+                           size_t unit, reader_sink *sink, void *ctx,
+                           struct df_error *err) DF_MUST_CHECK;
+
+enum df_status reader_finish(struct reader_units *units,
+                             struct df_error *err) DF_MUST_CHECK;
+
+#endif

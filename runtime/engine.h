@@ -1,0 +1,118 @@
+/*
+ * engine.h: the way of the data, from a batch on disk to a view.
+ *
+ *     input -> map -> combine -> partition -> reduce -> install -> view
+ *
+ * engine.c spells these steps in this order.
+ */
+#ifndef RUNTIME_ENGINE_H
+#define RUNTIME_ENGINE_H
+
+#include <signal.h>
+
+#include "input/batch.h"
+#include "jobs/registry.h"
+#include "state/install.h"
+#include "state/snapshot.h"
+
+enum engine_on_negative {
+    ENGINE_NEGATIVE_ABORT,      /* refuse the batch (default) */
+    ENGINE_NEGATIVE_QUARANTINE, /* leave out the offending deletions */
+    ENGINE_NEGATIVE_ALLOW       /* keep negative rows, visible */
+};
+
+/* Where the work stands; given to the progress function. */
+struct engine_progress {
+    const char *batch; /* name */
+    const char *phase; /* "map", "install", "verify" */
+    uint64_t done;     /* bytes */
+    uint64_t total;    /* bytes, 0 when unknown */
+};
+
+struct engine_options {
+    unsigned threads; /* 0: as many as there are processors */
+    size_t memory;    /* bytes; 0: a quarter of the machine's */
+    uint64_t unit_size; /* of split files; 0: default */
+    enum install_method method; /* INSTALL_INCREMENT or _OVERWRITE */
+    enum engine_on_negative on_negative;
+    bool allow_late;
+    bool allow_repeat;
+    bool require_marker;
+    bool paranoid; /* hash applied batches again even where times agree */
+    bool dry_run;
+    const volatile sig_atomic_t *stop; /* may be NULL */
+    /* Called now and then from the thread that called the engine, and never
+     * from another; NULL for none. */
+    void (*progress)(void *ctx, const struct engine_progress *);
+    void *progress_ctx;
+};
+
+/* What became of one batch of a run. */
+enum engine_outcome {
+    ENGINE_APPLIED,         /* now in the view */
+    ENGINE_WOULD_APPLY,     /* dry run */
+    ENGINE_ALREADY_APPLIED, /* same name, same content */
+    ENGINE_COVERED,         /* not after the batch of the last rebuild */
+    ENGINE_NOT_READY        /* no _SUCCESS, with require_marker */
+};
+
+struct engine_report {
+    enum engine_outcome outcome;
+    const char *name;                 /* of the batch */
+    const struct batch *batch;        /* scanned: files and notices */
+    const struct ledger_entry *entry; /* APPLIED: what was recorded;
+                                         ALREADY_APPLIED: what is there */
+    const char *quarantine; /* directory of what was left out, or NULL */
+};
+typedef void engine_report_fn(void *ctx, const struct engine_report *);
+
+/*
+ * Applies, in natural order, the batches under the paths that the view does
+ * not have yet; each in its own transaction. report is called after each
+ * batch. Stops at the first that is refused: those before it stay applied.
+ */
+enum df_status engine_run(struct view *v, const struct jobspec *job,
+                          const char *const *paths, size_t n,
+                          const struct engine_options *options,
+                          engine_report_fn *report, void *ctx,
+                          struct df_error *err) DF_MUST_CHECK;
+
+/* Full recomputation from the documents under `dir`, swapped in. shards 0:
+ * as many as before. as_of NULL: the last applied batch. *entry is filled
+ * (strings are static or the caller's). */
+enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
+                              const char *dir, const char *as_of,
+                              unsigned shards,
+                              const struct engine_options *options,
+                              struct ledger_entry *entry,
+                              struct df_error *err) DF_MUST_CHECK;
+
+/* One difference between a view and a recomputation. */
+struct engine_difference {
+    struct bytes key;
+    struct bytes element;
+    const int64_t *expected; /* zeros where there should be no row */
+    const int64_t *found;    /* zeros where there is none */
+};
+struct engine_verdict {
+    uint64_t documents;
+    uint64_t rows_checked;
+    uint64_t differences;
+    struct hash128 view;        /* digests; of the sample, with sample > 1 */
+    struct hash128 recomputed;
+};
+
+/*
+ * Compares the view with a recomputation: from the documents under dir, or,
+ * with deltas, from the applied batches found under dir. sample K > 1 takes
+ * one key in K. different is called for the first differing rows (at most
+ * 20). DF_DIFFERS when there are any.
+ */
+enum df_status engine_verify(
+    struct view *v, const struct jobspec *job, const char *dir, bool deltas,
+    uint64_t sample, const struct engine_options *options,
+    void (*different)(void *ctx, const struct engine_difference *),
+    void *ctx, struct engine_verdict *verdict,
+    struct df_error *err) DF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * install.h: a batch's runs into the view, exactly once.
+ *
+ * The only writer of rows and ledger. Either the whole batch is visible, with
+ * its ledger entry, or nothing of it is; install.c's essay says how.
+ */
+#ifndef STATE_INSTALL_H
+#define STATE_INSTALL_H
+
+#include <signal.h>
+
+#include "state/run.h"
+#include "state/view.h"
+
+/* One shard's share of the batch. `run` is rewound as often as needed. The
+ * bounds are never less than what the run holds. */
+struct install_shard {
+    struct run_source *run;
+    uint64_t rows_bound;
+    uint64_t bytes_bound;
+};
+
+/* Rows that would become negative, found and not allowed. */
+struct install_negatives {
+    struct buf keys; /* full row keys, each after its 32-bit big-endian
+                        length; at most INSTALL_NEGATIVES_MAX of them */
+    size_t count;
+};
+enum { INSTALL_NEGATIVES_MAX = 10000 };
+void install_negatives_fini(struct install_negatives *n);
+
+struct install_batch {
+    enum install_method method; /* INCREMENT or OVERWRITE; an increment that
+        would dirty more pages than `memory` allows becomes an overwrite */
+    struct install_shard *shards; /* as many as the view has */
+    struct ledger_entry *entry;   /* filled but for what install sets; on
+        success complete, with the method that was used */
+    const struct ledger_file *files;
+    size_t file_count;
+    size_t memory;    /* bytes for dirty pages, all shards together */
+    unsigned threads;
+    bool allow_negative;
+    bool record_high; /* the name may become the ledger's greatest */
+    const volatile sig_atomic_t *stop; /* not 0: abort, DF_INTERRUPTED */
+};
+
+/*
+ * Applies a batch. On DF_OK it is durable and visible. On failure the view
+ * is as before. Where rows would become negative and that is not allowed:
+ * DF_INPUT, and *negatives lists them (in no order; zeroed before by the
+ * caller; else untouched); err then names the first one's key.
+ */
+enum df_status install_batch(struct view *v, struct install_batch *b,
+                             struct install_negatives *negatives,
+                             struct df_error *err) DF_MUST_CHECK;
+
+/*
+ * Replaces all rows by the runs, with `shards` shards, in a new generation
+ * that is swapped in at the end. The ledger is kept up to the last entry
+ * whose name is not after as_of (all of it when as_of is empty), and gets a
+ * LEDGER_REBUILD entry. The view handle must be closed and opened again
+ * afterwards.
+ */
+enum df_status install_rebuild(struct view *v, struct install_batch *b,
+                               unsigned shards, struct bytes as_of,
+                               struct df_error *err) DF_MUST_CHECK;
+
+#endif

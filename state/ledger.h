@@ -1,0 +1,94 @@
+/*
+ * ledger.h: the list of applied batches.
+ *
+ * An entry is written in the transaction that makes its batch visible, never
+ * before and never after. Entries are numbered 1, 2, 3 ... in the order of
+ * application; nothing is ever changed or removed, but for a rebuild as of
+ * an earlier batch, which starts from a copy without the later ones.
+ */
+#ifndef STATE_LEDGER_H
+#define STATE_LEDGER_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "deltafold/job.h"
+
+enum ledger_kind {
+    LEDGER_BATCH = 1,  /* a delta directory */
+    LEDGER_REBUILD = 2 /* the view computed anew; name is the batch as of
+                          which it stands, "" when none was named */
+};
+
+/* How rows came into the view. Stored by number; defer, fold and auto have
+ * their numbers kept. */
+enum install_method {
+    INSTALL_INCREMENT = 1, /* seek and add in place */
+    INSTALL_OVERWRITE = 2, /* merge and write all rows anew */
+    INSTALL_REBUILD = 3,   /* computed from the surviving documents */
+    INSTALL_DEFER = 4,     /* append the run, fold later (to come) */
+    INSTALL_AUTO = 5       /* the cheapest by the cost model (to come) */
+};
+const char *install_method_name(enum install_method m);
+
+/* A file of a batch as the ledger keeps it. */
+struct ledger_file {
+    bool inserted;    /* else deleted */
+    bool quarantined; /* was left out by --on-negative=quarantine */
+    struct bytes path; /* below the batch directory */
+    struct bytes id;
+    uint64_t length;
+    int64_t mtime;
+    struct hash128 hash;
+};
+
+/* Everything about one application. Times in microseconds. A zeroed entry is
+ * valid to fill. `name` is borrowed from whoever filled it. */
+struct ledger_entry {
+    uint64_t seq; /* 1, 2, ...; set by install */
+    enum ledger_kind kind;
+    struct bytes name;
+    struct hash128 digest; /* of the batch */
+    enum install_method method;
+
+    uint64_t inserted; /* documents */
+    uint64_t deleted;
+    uint64_t quarantined;
+    uint64_t input_bytes; /* on disk */
+    uint64_t pairs;       /* emitted by map */
+    uint64_t run_rows;    /* left after reduce */
+    bool rows_seen;       /* the method saw the three below */
+    uint64_t rows_added;
+    uint64_t rows_changed;
+    uint64_t rows_removed;
+    uint64_t rows; /* of the view, after; set by install */
+    struct hash128 view_before; /* set by install */
+    struct hash128 view_after;  /* set by install */
+
+    uint64_t counters[DF_COUNTERS_MAX]; /* the job's */
+    uint64_t spills;
+    int64_t time;          /* when committed, seconds since 1970 */
+    uint64_t predicted_us; /* 0: there was no prediction */
+    uint64_t measured_us;  /* start of reading to before the commit */
+    uint64_t map_us;       /* reading, mapping, combining */
+    uint64_t reduce_us;    /* sorting and merging that was not overlapped */
+    uint64_t install_us;   /* reduce streamed into the store */
+    struct bytes program;  /* "deltafold 0.1.0" */
+};
+
+/* Entries and files as bytes (MessagePack maps with short string keys, so
+ * that later versions may add fields and older ones skip them). */
+bool ledger_entry_encode(const struct ledger_entry *e, struct buf *out);
+/* Strings point into `in`. False when malformed. */
+bool ledger_entry_decode(struct bytes in, struct ledger_entry *e);
+/* Files are kept in blocks of about 4 KiB; a path or id that equals its
+ * neighbour's start is not stored twice. */
+bool ledger_files_encode(const struct ledger_file *files, size_t n,
+                         struct buf *out);
+/* Decodes one block: calls each for every file, stops when it returns
+ * false. Returns false when the block is malformed. */
+bool ledger_files_decode(struct bytes in,
+                         bool (*each)(void *ctx, const struct ledger_file *),
+                         void *ctx);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * row.h: what a row is in bytes, from map to the store.
+ *
+ * A row is (key, element) and a vector of signed values. Its place in every
+ * run and every shard is its *row key*, a byte string whose memcmp order is
+ * the order of (key, element), so that runs merge into the store without a
+ * seek backwards:
+ *
+ *   jobs without elements   key            ("" and keys that begin with 00
+ *                                           get a 00 in front: LMDB knows no
+ *                                           empty key)
+ *   jobs with elements      key with every 00 written 00 FF, then 00 01,
+ *                           then the element as it is
+ *
+ * LMDB's keys end at 511 bytes, row keys do not. A row key longer than
+ * ROW_HEAD_EXACT is kept as a *head* of exactly ROW_HEAD_MAX bytes - its
+ * first ROW_HEAD_EXACT bytes and the 128-bit hash of the whole - and a
+ * *tail*, the bytes from ROW_HEAD_EXACT on, which lies with the value. So
+ * heads have one length or the other by what they are, rows are found by
+ * one look-up, and only rows that share their first ROW_HEAD_EXACT bytes
+ * are out of byte order among themselves; readers put those right
+ * (snapshot.h). Runs and shards are ordered by head. Example, with limits
+ * of 4 and 6 instead of 495 and 511 (two bytes of hash, shown as ##):
+ *
+ *     key "abcd"    head "abcd"     tail ""
+ *     key "abcdef"  head "abcd##"   tail "ef"
+ *     key "abcdzz"  head "abcd##"   tail "zz"
+ *
+ * Two rows with one head and two tails would be a collision of a 128-bit
+ * hash; whoever merges compares the tails and refuses (DF_INPUT).
+ */
+#ifndef STATE_ROW_H
+#define STATE_ROW_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "deltafold/job.h"
+
+enum {
+    ROW_HEAD_MAX = 511,   /* LMDB's longest key as Debian builds it */
+    ROW_HEAD_EXACT = 495, /* ROW_HEAD_MAX less a 128-bit hash */
+    /* Longest row key: every byte of the key escaped, and the element. */
+    ROW_KEY_MAX = 2 * DF_KEY_MAX + 2 + DF_KEY_MAX
+};
+
+/* A row or a pair, borrowed. */
+struct row {
+    struct bytes head;
+    struct bytes tail;     /* empty unless head.len == ROW_HEAD_MAX */
+    const int64_t *values; /* as many as the job has components */
+};
+
+/* What the functions below must know of a job: its shape. */
+struct row_shape {
+    bool has_element;
+    unsigned components; /* 1 to DF_COMPONENTS_MAX */
+};
+
+/* The row key of (key, element), in full, appended to out. Never empty. */
+bool row_key_append(struct buf *out, struct row_shape shape, struct bytes key,
+                    struct bytes element);
+
+/* The row keys of all elements of key begin with this (jobs with elements);
+ * for jobs without, it is the row key itself. Appended to out. */
+bool row_key_prefix(struct buf *out, struct row_shape shape,
+                    struct bytes key);
+
+/* The bytes with which the row keys of all keys that begin with `prefix`
+ * begin, appended to out. */
+bool row_key_prefix_of_keys(struct buf *out, struct row_shape shape,
+                            struct bytes prefix);
+
+/* Splits a full row key (row_key_append's) into head and tail; the head of
+ * a long one is written to room. */
+void row_split(struct bytes row_key, uint8_t room[ROW_HEAD_MAX],
+               struct bytes *head, struct bytes *tail);
+
+/* The full row key of head and tail, appended to out. */
+bool row_join(struct buf *out, struct bytes head, struct bytes tail);
+
+/* Takes a full row key apart. Unescaped bytes are appended to room, into
+ * which key and element point; false without memory or when the row key is
+ * malformed. */
+bool row_decode(struct row_shape shape, struct bytes row_key,
+                struct buf *room, struct bytes *key, struct bytes *element);
+
+/* The shard or partition of a key among n: by the top bits of its hash. */
+static inline unsigned row_part(uint64_t key_hash, unsigned n)
+{
+    return (unsigned)(((key_hash >> 32) * n) >> 32);
+}
+
+/* The hash that decides it: hash64 of the key alone. */
+static inline uint64_t row_key_hash(struct bytes key)
+{
+    return hash64(key);
+}
+
+/* The row's share of the view's digest: for each component, its value times
+ * the 128-bit hash of the full row key seeded with the component. */
+struct hash128 row_digest(struct row_shape shape, struct bytes row_key,
+                          const int64_t *values);
+
+/*
+ * Values in bytes: each component as the shortest MessagePack integer
+ * (-32..127 take one byte), in order. At most ROW_VALUES_MAX bytes.
+ */
+enum { ROW_VALUES_MAX = 9 * DF_COMPONENTS_MAX };
+size_t row_values_encode(uint8_t out[ROW_VALUES_MAX], unsigned components,
+                         const int64_t *values);
+/* Returns the bytes read, 0 when malformed. */
+size_t row_values_decode(struct bytes in, unsigned components,
+                         int64_t *values);
+
+static inline bool row_values_zero(unsigned components, const int64_t *values)
+{
+    for (unsigned i = 0; i < components; i++) {
+        if (values[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* into += values; false on overflow, into then undefined. */
+static inline bool row_values_add(unsigned components, int64_t *into,
+                                  const int64_t *values)
+{
+    for (unsigned i = 0; i < components; i++) {
+        if (__builtin_add_overflow(into[i], values[i], &into[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* DF_INPUT, naming the key: "key 'x': count beyond 64 bits". */
+enum df_status row_overflow(struct df_error *err, struct row_shape shape,
+                            struct bytes head, struct bytes tail);
+/* DF_INPUT: two long keys with one 128-bit hash. */
+enum df_status row_collision(struct df_error *err, struct row_shape shape,
+                             struct bytes head, struct bytes tail);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * snapshot.h: a view as it is after one whole batch, for readers.
+ *
+ *     snapshot_open(&s, view, err);
+ *     snapshot_state(s)                      seq, rows, digest
+ *     snapshot_get / snapshot_scan_* / snapshot_ledger_*
+ *     snapshot_close(s);
+ *
+ * A snapshot is one read transaction per shard, all at the same batch
+ * number. Between two shards' commits of one batch there is no such set:
+ * opening then waits for the writer (milliseconds; at most a minute), and
+ * when the writer has died, finishes its batch, or says how to (DF_STATE).
+ * A snapshot stays as it is while batches are applied; it keeps their freed
+ * pages from being used again, so long-lived ones make the file grow.
+ * A snapshot belongs to one thread; several may be open.
+ */
+#ifndef STATE_SNAPSHOT_H
+#define STATE_SNAPSHOT_H
+
+#include "state/run.h"
+#include "state/view.h"
+
+struct snapshot;
+
+struct snapshot_state {
+    uint64_t seq; /* last ledger entry, 0 when there is none */
+    uint64_t rows;
+    struct hash128 digest;
+};
+
+enum df_status snapshot_open(struct snapshot **s, struct view *v,
+                             struct df_error *err) DF_MUST_CHECK;
+void snapshot_close(struct snapshot *s); /* takes NULL */
+struct snapshot_state snapshot_state(const struct snapshot *s);
+
+/* The values of one row. *found tells whether it exists. */
+enum df_status snapshot_get(struct snapshot *s, struct bytes key,
+                            struct bytes element, int64_t *values,
+                            bool *found, struct df_error *err) DF_MUST_CHECK;
+
+/* A row as readers see it; borrowed until the next call on the scan. */
+struct snapshot_row {
+    struct bytes key;
+    struct bytes element; /* empty for jobs without */
+    const int64_t *values;
+};
+
+/*
+ * Rows in byte order of (key, element), over all shards. `from` selects:
+ * everything, the rows of one key, or the keys that begin with a prefix.
+ *
+ *     snapshot_scan_open(&scan, s, SNAPSHOT_PREFIX, bytes, err);
+ *     const struct snapshot_row *row;
+ *     while ((st = snapshot_scan_next(scan, &row, err)) == DF_OK && row) ...
+ *     snapshot_scan_close(scan);             takes NULL
+ */
+enum snapshot_select { SNAPSHOT_ALL, SNAPSHOT_KEY, SNAPSHOT_PREFIX };
+struct snapshot_scan;
+enum df_status snapshot_scan_open(struct snapshot_scan **scan,
+                                  struct snapshot *s,
+                                  enum snapshot_select select,
+                                  struct bytes bytes,
+                                  struct df_error *err) DF_MUST_CHECK;
+enum df_status snapshot_scan_next(struct snapshot_scan *scan,
+                                  const struct snapshot_row **row,
+                                  struct df_error *err) DF_MUST_CHECK;
+void snapshot_scan_close(struct snapshot_scan *scan);
+
+/* One shard's rows as a run, in head order (verify, overwrite). Valid while
+ * the snapshot is; closed by snapshot_shard_close. */
+enum df_status snapshot_shard_open(struct run_source **run,
+                                   struct snapshot *s, unsigned shard,
+                                   struct df_error *err) DF_MUST_CHECK;
+void snapshot_shard_close(struct run_source *run); /* takes NULL */
+
+/*
+ * The ledger as of this snapshot. Entries' strings are borrowed from the
+ * snapshot. *found is false when there is no such entry.
+ */
+enum df_status snapshot_ledger_get(struct snapshot *s, uint64_t seq,
+                                   struct ledger_entry *e, bool *found,
+                                   struct df_error *err) DF_MUST_CHECK;
+enum df_status snapshot_ledger_by_name(struct snapshot *s, struct bytes name,
+                                       struct ledger_entry *e, bool *found,
+                                       struct df_error *err) DF_MUST_CHECK;
+/* The first entry with this batch digest. */
+enum df_status snapshot_ledger_by_digest(struct snapshot *s,
+                                         struct hash128 digest,
+                                         struct ledger_entry *e, bool *found,
+                                         struct df_error *err) DF_MUST_CHECK;
+/* The greatest name applied, in natural order, or the rebuild's as-of where
+ * that is greater; empty when none. */
+struct bytes snapshot_ledger_high(const struct snapshot *s);
+/* The as-of name of the last rebuild: batches up to it are in the view
+ * whether or not the ledger lists them; empty when none. */
+struct bytes snapshot_ledger_covered(const struct snapshot *s);
+/* The files of one entry, in the order they were given to install; stops
+ * when each returns false. */
+enum df_status snapshot_ledger_files(
+    struct snapshot *s, uint64_t seq,
+    bool (*each)(void *ctx, const struct ledger_file *), void *ctx,
+    struct df_error *err) DF_MUST_CHECK;
+
+#endif
