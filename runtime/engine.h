@@ -49,6 +49,8 @@ struct engine_options {
 
 /* What became of one batch of a run. */
 enum engine_outcome {
+    ENGINE_LISTED,          /* not a batch: a directory of batches in which
+                               something was left out; see notices */
     ENGINE_APPLIED,         /* now in the view */
     ENGINE_WOULD_APPLY,     /* dry run */
     ENGINE_ALREADY_APPLIED, /* same name, same content */
@@ -59,7 +61,9 @@ enum engine_outcome {
 struct engine_report {
     enum engine_outcome outcome;
     const char *name;                 /* of the batch */
-    const struct batch *batch;        /* scanned: files and notices */
+    const struct batch *batch;        /* scanned; NULL for LISTED */
+    const struct batch_notice *notices; /* what was left out */
+    size_t notice_count;
     const struct ledger_entry *entry; /* APPLIED: what was recorded;
                                          ALREADY_APPLIED: what is there */
     const char *quarantine; /* directory of what was left out, or NULL */

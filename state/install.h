@@ -40,7 +40,9 @@ struct install_batch {
     size_t memory;    /* bytes for dirty pages, all shards together */
     unsigned threads;
     bool allow_negative;
-    bool record_high; /* the name may become the ledger's greatest */
+    bool record_high; /* the name becomes the ledger's greatest */
+    int64_t started_us; /* CLOCK_MONOTONIC when reading began; the entry's
+                           measured_us is counted from it */
     const volatile sig_atomic_t *stop; /* not 0: abort, DF_INTERRUPTED */
 };
 
@@ -56,13 +58,22 @@ enum df_status install_batch(struct view *v, struct install_batch *b,
 
 /*
  * Replaces all rows by the runs, with `shards` shards, in a new generation
- * that is swapped in at the end. The ledger is kept up to the last entry
- * whose name is not after as_of (all of it when as_of is empty), and gets a
- * LEDGER_REBUILD entry. The view handle must be closed and opened again
- * afterwards.
+ * that is swapped in at the end: until then nothing is changed. Of the old
+ * ledger the entries for which keep(ctx, name) is true are taken over, in
+ * their order; a LEDGER_REBUILD entry follows. high and covered are the new
+ * values of what snapshot_ledger_high and _covered return. The view handle
+ * can only be closed afterwards.
  */
+struct install_rebuild {
+    unsigned shards;
+    struct bytes high;
+    struct bytes covered;
+    bool (*keep)(void *ctx, struct bytes name);
+    void *keep_ctx;
+};
 enum df_status install_rebuild(struct view *v, struct install_batch *b,
-                               unsigned shards, struct bytes as_of,
+                               const struct install_rebuild *rebuild,
+                               struct install_negatives *negatives,
                                struct df_error *err) DF_MUST_CHECK;
 
 #endif

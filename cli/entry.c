@@ -1,0 +1,96 @@
+#include "cli/entry.h"
+
+#include "cli/human.h"
+
+static const char *kind_name(enum ledger_kind kind)
+{
+    return kind == LEDGER_REBUILD ? "rebuild" : "batch";
+}
+
+static void put_rows(struct json *j, const struct ledger_entry *e)
+{
+    json_bool(j, "rows_seen", e->rows_seen);
+    if (e->rows_seen) {
+        json_uint(j, "rows_added", e->rows_added);
+        json_uint(j, "rows_changed", e->rows_changed);
+        json_uint(j, "rows_removed", e->rows_removed);
+    } else {
+        json_null(j, "rows_added");
+        json_null(j, "rows_changed");
+        json_null(j, "rows_removed");
+    }
+    json_uint(j, "rows", e->rows);
+    json_hash(j, "view_before", e->view_before);
+    json_hash(j, "view_after", e->view_after);
+}
+
+static void put_counters(struct json *j, const struct ledger_entry *e,
+                         const struct df_job *job)
+{
+    json_open(j, "counters");
+    for (size_t i = 0; job != NULL && job->counters[i] != NULL; i++) {
+        json_uint(j, job->counters[i], e->counters[i]);
+    }
+    json_close(j);
+}
+
+void entry_json(struct json *j, const struct ledger_entry *e,
+                const struct df_job *job)
+{
+    json_uint(j, "seq", e->seq);
+    json_text(j, "kind", kind_name(e->kind));
+    json_bytes(j, "name", e->name);
+    json_hash(j, "digest", e->digest);
+    json_text(j, "method", install_method_name(e->method));
+    json_uint(j, "inserted", e->inserted);
+    json_uint(j, "deleted", e->deleted);
+    json_uint(j, "quarantined", e->quarantined);
+    json_uint(j, "input_bytes", e->input_bytes);
+    json_uint(j, "pairs", e->pairs);
+    json_uint(j, "run_rows", e->run_rows);
+    put_rows(j, e);
+    put_counters(j, e, job);
+    json_uint(j, "spills", e->spills);
+    json_int(j, "time", e->time);
+    json_uint(j, "predicted_us", e->predicted_us);
+    json_uint(j, "measured_us", e->measured_us);
+    json_uint(j, "map_us", e->map_us);
+    json_uint(j, "reduce_us", e->reduce_us);
+    json_uint(j, "install_us", e->install_us);
+    json_bytes(j, "program", e->program);
+}
+
+static void print_rows(struct output *out, const struct ledger_entry *e)
+{
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+    char c[HUMAN_MAX];
+
+    if (e->rows_seen) {
+        output_printf(
+            out, "%s row%s added, %s changed, %s removed",
+            human_count(a, e->rows_added), human_plural(e->rows_added),
+            human_count(b, e->rows_changed), human_count(c, e->rows_removed));
+    } else {
+        output_printf(out, "%s row%s in the view", human_count(a, e->rows),
+                      human_plural(e->rows));
+    }
+}
+
+void entry_print(struct output *out, const struct ledger_entry *e)
+{
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+
+    output_printf(out, "+%s -%s documents", human_count(a, e->inserted),
+                  human_count(b, e->deleted));
+    if (e->quarantined > 0) {
+        output_printf(out, " (%s quarantined)",
+                      human_count(a, e->quarantined));
+    }
+    output_printf(out, "  %s pair%s  ", human_count(a, e->pairs),
+                  human_plural(e->pairs));
+    print_rows(out, e);
+    output_printf(out, "  %s  %s", install_method_name(e->method),
+                  human_duration(a, e->measured_us));
+}

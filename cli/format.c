@@ -1,0 +1,203 @@
+#include "cli/format.h"
+
+#include "base/codec.h"
+#include "cli/json.h"
+
+enum {
+    PIECE = 16384,            /* bytes escaped at a time */
+    PIECE_ESCAPED = 2 * PIECE /* the most they become */
+};
+
+static char tsv_letter(uint8_t byte)
+{
+    switch (byte) {
+    case '\t':
+        return 't';
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\\':
+        return '\\';
+    default:
+        return 0;
+    }
+}
+
+static void put_tsv_piece(struct output *out, struct bytes b)
+{
+    char *p = output_room(out, PIECE_ESCAPED);
+
+    for (size_t i = 0; i < b.len; i++) {
+        uint8_t byte = b.data[i];
+        char letter = 0;
+
+        if (byte <= '\r' || byte == '\\') {
+            letter = tsv_letter(byte);
+        }
+        if (letter != 0) {
+            *p++ = '\\';
+            *p++ = letter;
+        } else {
+            *p++ = (char)byte;
+        }
+    }
+    output_filled(out, p);
+}
+
+void format_tsv_field(struct output *out, struct bytes b)
+{
+    for (size_t i = 0; i < b.len; i += PIECE) {
+        size_t left = b.len - i;
+
+        put_tsv_piece(out, bytes_of(b.data + i, left < PIECE ? left : PIECE));
+    }
+}
+
+enum { VALUES_ROOM = (1 + OUTPUT_DIGITS_MAX) * DF_COMPONENTS_MAX };
+
+/* Values, each with `before` in front. */
+static void put_values(const struct format *f, char before,
+                       const int64_t *values)
+{
+    char *p = output_room(f->out, VALUES_ROOM);
+
+    for (unsigned i = 0; i < f->shape.components; i++) {
+        *p++ = before;
+        p = output_digits(p, values[i]);
+    }
+    output_filled(f->out, p);
+}
+
+static void put_tsv_row(struct format *f, struct bytes key,
+                        struct bytes element, const int64_t *values)
+{
+    format_tsv_field(f->out, key);
+    if (f->shape.has_element) {
+        output_byte(f->out, '\t');
+        format_tsv_field(f->out, element);
+    }
+    put_values(f, '\t', values);
+    output_byte(f->out, '\n');
+}
+
+static bool needs_quotes(struct bytes b)
+{
+    for (size_t i = 0; i < b.len; i++) {
+        uint8_t byte = b.data[i];
+
+        if (byte == ',' || byte == '"' || byte == '\r' || byte == '\n') {
+            return true;
+        }
+    }
+    return b.len == 0; /* tells an empty key from a missing one */
+}
+
+static void put_csv_field(struct output *out, struct bytes b)
+{
+    if (!needs_quotes(b)) {
+        output_bytes(out, b);
+        return;
+    }
+    output_byte(out, '"');
+    for (size_t i = 0; i < b.len; i++) {
+        if (b.data[i] == '"') {
+            output_byte(out, '"');
+        }
+        output_byte(out, (char)b.data[i]);
+    }
+    output_byte(out, '"');
+}
+
+static void put_csv_row(struct format *f, struct bytes key,
+                        struct bytes element, const int64_t *values)
+{
+    put_csv_field(f->out, key);
+    if (f->shape.has_element) {
+        output_byte(f->out, ',');
+        put_csv_field(f->out, element);
+    }
+    put_values(f, ',', values);
+    output_text(f->out, "\r\n");
+}
+
+static void put_csv_header(struct format *f)
+{
+    output_text(f->out, f->shape.has_element ? "key,element" : "key");
+    for (unsigned i = 0; i < f->shape.components; i++) {
+        output_byte(f->out, ',');
+        output_text(f->out, f->names[i]);
+    }
+    output_text(f->out, "\r\n");
+}
+
+static void put_ndjson_row(struct format *f, struct bytes key,
+                           struct bytes element, const int64_t *values)
+{
+    struct json j = { .out = f->out };
+
+    json_open(&j, NULL);
+    json_bytes(&j, "key", key);
+    if (f->shape.has_element) {
+        json_bytes(&j, "element", element);
+    }
+    for (unsigned i = 0; i < f->shape.components; i++) {
+        json_int(&j, f->names[i], values[i]);
+    }
+    json_close(&j);
+    json_line(&j);
+}
+
+static void put_msgpack_row(struct format *f, struct bytes key,
+                            struct bytes element, const int64_t *values)
+{
+    struct buf *b = &f->packed;
+    bool element_too = f->shape.has_element;
+    bool ok;
+
+    buf_reset(b);
+    ok = codec_put_array(b, 1 + element_too + f->shape.components) &&
+         codec_put_bin(b, key) && (!element_too || codec_put_bin(b, element));
+    for (unsigned i = 0; ok && i < f->shape.components; i++) {
+        ok = codec_put_int(b, values[i]);
+    }
+    f->no_memory = f->no_memory || !ok;
+    output_bytes(f->out, buf_bytes(b));
+}
+
+void format_open(struct format *f, enum format_kind kind,
+                 struct row_shape shape, const char *const *names,
+                 struct output *out)
+{
+    *f = (struct format){
+        .kind = kind, .shape = shape, .names = names, .out = out
+    };
+    if (kind == FORMAT_CSV) {
+        put_csv_header(f);
+    }
+}
+
+void format_row(struct format *f, struct bytes key, struct bytes element,
+                const int64_t *values)
+{
+    switch (f->kind) {
+    case FORMAT_TSV:
+        put_tsv_row(f, key, element, values);
+        break;
+    case FORMAT_CSV:
+        put_csv_row(f, key, element, values);
+        break;
+    case FORMAT_NDJSON:
+        put_ndjson_row(f, key, element, values);
+        break;
+    case FORMAT_MSGPACK:
+        put_msgpack_row(f, key, element, values);
+        break;
+    }
+}
+
+enum df_status format_close(struct format *f, struct df_error *err)
+{
+    buf_fini(&f->packed);
+    return f->no_memory ? error_no_memory(err) : DF_OK;
+}

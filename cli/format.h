@@ -1,0 +1,51 @@
+/*
+ * format.h: rows as export, get, top and verify write them.
+ *
+ *   tsv      key, element where the job has one, values; tab between, newline
+ *            after; tab, newline, CR and backslash in a key or an element as
+ *            \t \n \r \\; no header, so that sort, join and diff work
+ *   csv      RFC 4180: a header, CRLF, fields with a comma, quote, CR or LF
+ *            in quotes, quotes doubled
+ *   ndjson   {"key":"...","element":"...","count":N}, with the job's names
+ *            of its values; what is not UTF-8 as "key_base64" (json.h)
+ *   msgpack  per row an array of key and element (bin) and values (int)
+ *
+ *     format_open(&f, kind, shape, names, out);
+ *     format_row(&f, key, element, values) ...;
+ *     format_close(&f);
+ *
+ * Bytes are written as they are but for the escapes named.
+ */
+#ifndef CLI_FORMAT_H
+#define CLI_FORMAT_H
+
+#include "cli/output.h"
+#include "state/row.h"
+
+enum format_kind { FORMAT_TSV, FORMAT_CSV, FORMAT_NDJSON, FORMAT_MSGPACK };
+/* The names, in that order, as an OPTION_CHOICE has them. */
+#define FORMAT_CHOICES "tsv|csv|ndjson|msgpack"
+
+struct format {
+    enum format_kind kind;
+    struct row_shape shape;
+    const char *const *names; /* of the values, borrowed */
+    struct output *out;
+    struct buf packed; /* msgpack: one row */
+    bool no_memory;
+};
+
+/* Writes the header where the format has one. */
+void format_open(struct format *f, enum format_kind kind,
+                 struct row_shape shape, const char *const *names,
+                 struct output *out);
+void format_row(struct format *f, struct bytes key, struct bytes element,
+                const int64_t *values);
+/* Fails with DF_SYSTEM when memory ran out (msgpack alone needs any). */
+enum df_status format_close(struct format *f,
+                            struct df_error *err) DF_MUST_CHECK;
+
+/* One field with TSV's escapes. */
+void format_tsv_field(struct output *out, struct bytes b);
+
+#endif

@@ -1,0 +1,165 @@
+/* deltafold info: what a view is and where it stands. */
+#include <stdlib.h>
+
+#include "cli/columns.h"
+#include "cli/command.h"
+#include "cli/human.h"
+#include "cli/json.h"
+#include "cli/opened.h"
+
+struct info {
+    bool json;
+};
+
+static const struct option options[] = { { .name = "json",
+                                           .kind = OPTION_FLAG,
+                                           .offset =
+                                               offsetof(struct info, json),
+                                           .help = "a JSON object" },
+                                         { 0 } };
+
+/* The job's options as an object of strings. */
+static enum df_status json_options(struct json *j, struct bytes definition,
+                                   struct df_error *err)
+{
+    char *text = malloc(definition.len + 1);
+    struct bytes rest = definition;
+    struct bytes word;
+
+    if (text == NULL) {
+        return error_no_memory(err);
+    }
+    json_open(j, "options");
+    for (size_t i = 0; opened_word(&rest, &word); i++) {
+        size_t len = opened_plain(text, word);
+        char *equals = memchr(text, '=', len);
+
+        if (i >= 2 && equals != NULL) { /* behind name and version */
+            *equals = '\0';
+            json_bytes(
+                j, text,
+                bytes_of(equals + 1, len - (size_t)(equals + 1 - text)));
+        }
+    }
+    json_close(j);
+    free(text);
+    return DF_OK;
+}
+
+static enum df_status print_json(struct output *out, const struct opened *o,
+                                 const struct ledger_entry *last,
+                                 struct df_error *err)
+{
+    const struct view_definition *d = view_definition(o->view);
+    struct snapshot_state state = snapshot_state(o->snapshot);
+    struct json j = { .out = out };
+    struct bytes rest = d->text;
+    struct bytes job = { 0 };
+    enum df_status status;
+
+    (void)opened_word(&rest, &job);
+    json_open(&j, NULL);
+    json_bytes(&j, "definition", d->text);
+    json_bytes(&j, "job", job);
+    status = json_options(&j, d->text, err);
+    json_uint(&j, "shards", d->shards);
+    json_uint(&j, "batches", state.seq);
+    json_uint(&j, "rows", state.rows);
+    json_hash(&j, "digest", state.digest);
+    if (last != NULL) {
+        json_bytes(&j, "last_batch", last->name);
+    } else {
+        json_null(&j, "last_batch");
+    }
+    json_uint(&j, "disk_bytes", view_disk_bytes(o->view));
+    json_close(&j);
+    json_line(&j);
+    return status;
+}
+
+static void add_last(struct columns *t, const struct ledger_entry *last)
+{
+    char room[HUMAN_MAX];
+    struct shown s;
+
+    columns_cell(t, "last batch");
+    if (last == NULL) {
+        columns_cell(t, "none");
+        return;
+    }
+    columns_printf(t, "%s%s, %s",
+                   last->kind == LEDGER_REBUILD ? "rebuild as of " : "",
+                   last->name.len > 0 ? shown(&s, last->name) : "none",
+                   human_time(room, last->time));
+}
+
+static enum df_status print_text(struct output *out, const struct opened *o,
+                                 const struct ledger_entry *last,
+                                 struct df_error *err)
+{
+    const struct view_definition *d = view_definition(o->view);
+    struct snapshot_state state = snapshot_state(o->snapshot);
+    uint64_t disk = view_disk_bytes(o->view);
+    struct columns t = { .align = "ll" };
+    char a[HUMAN_MAX];
+    char digest[HASH128_TEXT];
+    enum df_status status;
+    struct shown s;
+
+    columns_cell(&t, "definition");
+    columns_cell(&t, shown(&s, d->text));
+    columns_cell(&t, "shards");
+    columns_printf(&t, "%u", d->shards);
+    columns_cell(&t, "batches");
+    columns_cell(&t, human_count(a, state.seq));
+    add_last(&t, last);
+    columns_cell(&t, "rows");
+    columns_cell(&t, human_count(a, state.rows));
+    columns_cell(&t, "digest");
+    columns_cell(&t, hash128_text(digest, state.digest));
+    columns_cell(&t, "disk");
+    columns_cell(&t, human_bytes(a, disk));
+    status = columns_print(&t, out, err);
+    columns_fini(&t);
+    return status;
+}
+
+static enum df_status run(struct invocation *in, struct df_error *err)
+{
+    struct info info = { 0 };
+    enum df_status status = command_parse(in, (void *[]){ &info }, err);
+    struct ledger_entry last = { 0 };
+    struct opened o;
+    bool found;
+
+    if (status == DF_OK) {
+        status = opened_read(&o, in->argv[0], err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
+    status = opened_last(&o, &last, &found, err);
+    if (status == DF_OK) {
+        status = info.json
+                     ? print_json(in->out, &o, found ? &last : NULL, err)
+                     : print_text(in->out, &o, found ? &last : NULL, err);
+    }
+    opened_close(&o);
+    return status;
+}
+
+const struct command command_info = {
+    .name = "info",
+    .summary = "show what a view is and where it stands",
+    .synopsis = "VIEW [--json]",
+    .text = "Shows the job and its options, the number of shards, how many "
+            "batches were applied and which was the last, the number of rows, "
+            "the digest of all rows (views with equal digests are equal), and "
+            "the bytes on disk.",
+    .examples = "  deltafold info words\n"
+                "  deltafold info words --json | jq -r .digest",
+    .options = { options },
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .run = run,
+};

@@ -1,0 +1,118 @@
+/* deltafold init: an empty view of a job. */
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/opened.h"
+
+struct init {
+    uint64_t shards;
+};
+
+static const struct option options[] = {
+    { .name = "shards",
+      .kind = OPTION_NUMBER,
+      .offset = offsetof(struct init, shards),
+      .min = 1,
+      .max = VIEW_SHARDS_MAX,
+      .value = "N",
+      .help = "parts that are written in parallel, 1 to 16",
+      .initial = "the number of processors, rounded down to a power of two" },
+    { 0 }
+};
+
+static unsigned shards_by_processors(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned shards = 1;
+
+    while (shards < VIEW_SHARDS_MAX && 2 * (long)shards <= processors) {
+        shards *= 2;
+    }
+    return shards;
+}
+
+static enum df_status unknown_job(const char *name, struct df_error *err)
+{
+    struct shown s;
+
+    (void)shown(&s, bytes_of_string(name));
+    for (size_t i = 0; registry_job(i) != NULL; i++) {
+        const char *other = registry_job(i)->name;
+
+        if (options_similar(name, other)) {
+            return error_set(err, DF_USAGE,
+                             "unknown job '%s', did you mean '%s'? See "
+                             "'deltafold jobs'",
+                             s.text, other);
+        }
+    }
+    return error_set(err, DF_USAGE, "unknown job '%s': see 'deltafold jobs'",
+                     s.text);
+}
+
+/* Makes the view and says what it is. */
+static enum df_status create(const char *path, const struct jobspec *spec,
+                             unsigned shards, struct output *out,
+                             struct df_error *err)
+{
+    struct view_definition definition = {
+        .shape = { .has_element = spec->job->has_element,
+                   .components = spec->components },
+        .shards = shards,
+    };
+    struct buf text = { 0 };
+    enum df_status status;
+
+    if (!jobspec_definition(spec, &text)) {
+        return error_no_memory(err);
+    }
+    definition.text = buf_bytes(&text);
+    status = view_create(path, &definition, err);
+    if (status == DF_OK) {
+        output_printf(out, "made view '%.4000s': %.*s, %u shard%s\n", path,
+                      (int)text.len, (const char *)text.data, shards,
+                      shards == 1 ? "" : "s");
+    }
+    buf_fini(&text);
+    return status;
+}
+
+static enum df_status run(struct invocation *in, struct df_error *err)
+{
+    struct init init = { .shards = shards_by_processors() };
+    enum df_status status = command_parse(in, (void *[]){ &init }, err);
+    struct jobspec spec = { 0 };
+    const struct df_job *job;
+
+    if (status != DF_OK) {
+        return status;
+    }
+    job = registry_find(in->argv[1]);
+    if (job == NULL) {
+        return unknown_job(in->argv[1], err);
+    }
+    status = jobspec_open(&spec, job, (const char *const *)in->argv + 2,
+                          (size_t)in->argc - 2, err);
+    if (status == DF_OK) {
+        status =
+            create(in->argv[0], &spec, (unsigned)init.shards, in->out, err);
+    }
+    jobspec_close(&spec);
+    return status;
+}
+
+const struct command command_init = {
+    .name = "init",
+    .summary = "make an empty view of a job",
+    .synopsis = "VIEW JOB [OPTION=VALUE ...] [--shards=N]",
+    .text =
+        "Makes an empty view in the directory VIEW, which must not exist or "
+        "be empty. JOB and its options say what the view holds, once and "
+        "for all; see 'deltafold jobs' for what there is.",
+    .examples = "  deltafold init words wordcount\n"
+                "  deltafold init pairs wordcount tokenizer=ascii ngram=2",
+    .options = { options },
+    .arguments_min = 2,
+    .arguments_max = -1,
+    .run = run,
+};

@@ -1,0 +1,95 @@
+/* deltafold jobs: the jobs there are, with their options. */
+#include "cli/columns.h"
+#include "cli/command.h"
+#include "cli/json.h"
+#include "jobs/registry.h"
+
+struct jobs {
+    bool json;
+};
+
+static const struct option options[] = { { .name = "json",
+                                           .kind = OPTION_FLAG,
+                                           .offset =
+                                               offsetof(struct jobs, json),
+                                           .help = "one JSON object per job" },
+                                         { 0 } };
+
+static void print_json(const struct df_job *job, struct output *out)
+{
+    struct json j = { .out = out };
+
+    json_open(&j, NULL);
+    json_text(&j, "job", job->name);
+    json_uint(&j, "version", job->version);
+    json_text(&j, "summary", job->summary);
+    json_bool(&j, "has_element", job->has_element);
+    json_open_array(&j, "components");
+    for (size_t i = 0; job->components[i] != NULL; i++) {
+        json_text(&j, NULL, job->components[i]);
+    }
+    json_close_array(&j);
+    json_open_array(&j, "options");
+    for (const struct df_option *o = job->options; o->name != NULL; o++) {
+        json_open(&j, NULL);
+        json_text(&j, "name", o->name);
+        json_text(&j, "initial", o->initial);
+        json_text(&j, "values", o->values);
+        json_text(&j, "help", o->help);
+        json_close(&j);
+    }
+    json_close_array(&j);
+    json_close(&j);
+    json_line(&j);
+}
+
+static enum df_status print_text(const struct df_job *job, struct output *out,
+                                 struct df_error *err)
+{
+    struct columns t = { .align = "lll" };
+    enum df_status status;
+
+    output_printf(out, "%s: %s\n", job->name, job->summary);
+    for (const struct df_option *o = job->options; o->name != NULL; o++) {
+        columns_printf(&t, "  %s=%s", o->name, o->values);
+        columns_cell(&t, o->help);
+        columns_printf(&t, o->initial[0] != '\0' ? "[default: %s]" : "%s",
+                       o->initial);
+    }
+    status = columns_print(&t, out, err);
+    columns_fini(&t);
+    return status;
+}
+
+static enum df_status run(struct invocation *in, struct df_error *err)
+{
+    struct jobs jobs = { 0 };
+    enum df_status status = command_parse(in, (void *[]){ &jobs }, err);
+
+    for (size_t i = 0; status == DF_OK && registry_job(i) != NULL; i++) {
+        if (jobs.json) {
+            print_json(registry_job(i), in->out);
+            continue;
+        }
+        if (i > 0) {
+            output_byte(in->out, '\n');
+        }
+        status = print_text(registry_job(i), in->out, err);
+    }
+    return status;
+}
+
+const struct command command_jobs = {
+    .name = "jobs",
+    .summary = "list the jobs there are, with their options",
+    .synopsis = "[--json]",
+    .text =
+        "Lists the jobs that 'deltafold init' takes, and for each its "
+        "options: what values they have, what they do, and what holds when "
+        "they are not given.",
+    .examples = NULL,
+    .options = { options },
+    .arguments_min = 0,
+    .arguments_max = 0,
+    .run = run,
+};

@@ -1,0 +1,151 @@
+/* deltafold log: the ledger, newest last. */
+#include "cli/columns.h"
+#include "cli/command.h"
+#include "cli/entry.h"
+#include "cli/human.h"
+#include "cli/opened.h"
+
+struct log {
+    uint64_t n;
+    bool json;
+};
+
+static const struct option options[] = {
+    { .name = "number",
+      .letter = 'n',
+      .kind = OPTION_NUMBER,
+      .offset = offsetof(struct log, n),
+      .min = 1,
+      .value = "N",
+      .help = "only the last N entries",
+      .initial = "all" },
+    { .name = "json",
+      .kind = OPTION_FLAG,
+      .offset = offsetof(struct log, json),
+      .help = "one JSON object per entry, with all there is" },
+    { 0 }
+};
+
+static const char *const headings[] = { "SEQ",   "TIME", "BATCH",  "DOCUMENTS",
+                                        "PAIRS", "ROWS", "METHOD", "TOOK" };
+#define ALIGN "rllrrrlr"
+
+static void add_name(struct columns *t, const struct ledger_entry *e)
+{
+    struct shown s;
+
+    (void)shown(&s, e->name);
+    if (e->kind != LEDGER_REBUILD) {
+        columns_cell(t, s.text);
+    } else if (e->name.len == 0) {
+        columns_cell(t, "(rebuild)");
+    } else {
+        columns_printf(t, "(rebuild as of %s)", s.text);
+    }
+}
+
+static void add_entry(struct columns *t, const struct ledger_entry *e)
+{
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+
+    columns_cell(t, human_count(a, e->seq));
+    columns_cell(t, human_time(a, e->time));
+    add_name(t, e);
+    columns_printf(t, "+%s -%s", human_count(a, e->inserted),
+                   human_count(b, e->deleted));
+    columns_cell(t, human_count(a, e->pairs));
+    columns_cell(t, human_count(a, e->rows));
+    columns_cell(t, install_method_name(e->method));
+    columns_cell(t, human_duration(a, e->measured_us));
+}
+
+static void print_json(struct output *out, const struct ledger_entry *e,
+                       const struct df_job *job)
+{
+    struct json j = { .out = out };
+
+    json_open(&j, NULL);
+    entry_json(&j, e, job);
+    json_close(&j);
+    json_line(&j);
+}
+
+/* From entry `seq` on; numbers that a rebuild took back are passed over. */
+static enum df_status each_entry(struct opened *o, uint64_t seq, bool json,
+                                 struct columns *t, struct output *out,
+                                 struct df_error *err)
+{
+    uint64_t last = snapshot_state(o->snapshot).seq;
+    enum df_status status = DF_OK;
+
+    for (; status == DF_OK && seq <= last; seq++) {
+        struct ledger_entry e;
+        bool found;
+
+        status = snapshot_ledger_get(o->snapshot, seq, &e, &found, err);
+        if (status != DF_OK || !found) {
+            continue;
+        }
+        if (json) {
+            print_json(out, &e, o->job);
+        } else {
+            add_entry(t, &e);
+        }
+    }
+    return status;
+}
+
+static enum df_status print(struct invocation *in, const struct log *log,
+                            struct opened *o, struct df_error *err)
+{
+    uint64_t last = snapshot_state(o->snapshot).seq;
+    uint64_t first = log->n == 0 || log->n >= last ? 1 : last - log->n + 1;
+    struct columns t = { .align = ALIGN };
+    enum df_status status;
+
+    for (size_t i = 0; i < sizeof ALIGN - 1; i++) {
+        columns_cell(&t, headings[i]);
+    }
+    status = each_entry(o, first, log->json, &t, in->out, err);
+    if (status == DF_OK && !log->json && last > 0) {
+        status = columns_print(&t, in->out, err);
+    }
+    columns_fini(&t);
+    return status;
+}
+
+static enum df_status run(struct invocation *in, struct df_error *err)
+{
+    struct log log = { 0 };
+    enum df_status status = command_parse(in, (void *[]){ &log }, err);
+    struct opened o;
+
+    if (status == DF_OK) {
+        status = opened_read(&o, in->argv[0], err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
+    status = print(in, &log, &o, err);
+    opened_close(&o);
+    return status;
+}
+
+const struct command command_log = {
+    .name = "log",
+    .summary = "list the batches that were applied",
+    .synopsis = "VIEW [-n N] [--json]",
+    .text =
+        "Lists what was applied to the view, newest last: number, time "
+        "(UTC), batch, documents inserted and deleted, pairs that map "
+        "emitted, rows of the view afterwards, how they were installed, and "
+        "how long it took. Nothing is printed for a view to which nothing "
+        "was applied.",
+    .examples = "  deltafold log words -n 7\n"
+                "  deltafold log words --json | jq .measured_us",
+    .options = { options },
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .run = run,
+};

@@ -1,0 +1,128 @@
+/* deltafold rebuild: the view computed anew, swapped in. */
+#include "cli/command.h"
+#include "cli/entry.h"
+#include "cli/opened.h"
+#include "cli/resources.h"
+
+enum { WAIT_INITIAL = 10 }; /* seconds */
+
+struct rebuild {
+    const char *as_of;
+    uint64_t shards;
+    uint64_t wait;
+    bool json;
+};
+
+static const struct option options[] = {
+    { .name = "as-of",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct rebuild, as_of),
+      .value = "BATCH",
+      .help = "the batch after which the documents are as they lie there; "
+              "later batches are to be applied again",
+      .initial = "the last applied" },
+    { .name = "shards",
+      .kind = OPTION_NUMBER,
+      .offset = offsetof(struct rebuild, shards),
+      .min = 1,
+      .max = VIEW_SHARDS_MAX,
+      .value = "N",
+      .help = "parts that are written in parallel, 1 to 16",
+      .initial = "as many as before" },
+    { .name = "wait",
+      .kind = OPTION_NUMBER,
+      .offset = offsetof(struct rebuild, wait),
+      .max = 86400,
+      .value = "SECONDS",
+      .help = "how long to wait for another writer",
+      .initial = "10" },
+    { .name = "json",
+      .kind = OPTION_FLAG,
+      .offset = offsetof(struct rebuild, json),
+      .help = "the ledger entry as a JSON object" },
+    { 0 }
+};
+
+static void print(struct output *out, bool json, const struct opened *o,
+                  const struct ledger_entry *e)
+{
+    struct json j = { .out = out };
+    struct shown s;
+
+    if (json) {
+        json_open(&j, NULL);
+        entry_json(&j, e, o->job);
+        json_close(&j);
+        json_line(&j);
+        return;
+    }
+    if (e->name.len > 0) {
+        output_printf(out, "rebuilt as of %s  ", shown(&s, e->name));
+    } else {
+        output_text(out, "rebuilt  ");
+    }
+    entry_print(out, e);
+    output_byte(out, '\n');
+}
+
+static enum df_status rebuild(struct invocation *in,
+                              const struct rebuild *options_given,
+                              const struct resources *resources,
+                              struct opened *o, struct df_error *err)
+{
+    struct ledger_entry entry = { 0 };
+    struct engine_options engine;
+    struct progress progress;
+    enum df_status status =
+        resources_prepare(resources, &progress, &engine, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status =
+        engine_rebuild(o->view, &o->spec, in->argv[1], options_given->as_of,
+                       (unsigned)options_given->shards, &engine, &entry, err);
+    progress_clear(&progress);
+    if (status == DF_OK) {
+        print(in->out, options_given->json, o, &entry);
+    }
+    return status == DF_INTERRUPTED ? opened_interrupted(o, err) : status;
+}
+
+static enum df_status run(struct invocation *in, struct df_error *err)
+{
+    struct rebuild given = { .wait = WAIT_INITIAL };
+    struct resources resources = { 0 };
+    struct opened o;
+    enum df_status status =
+        command_parse(in, (void *[]){ &given, &resources }, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status =
+        opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)given.wait, err);
+    if (status != DF_OK) {
+        return status;
+    }
+    status = rebuild(in, &given, &resources, &o, err);
+    opened_close(&o);
+    return status;
+}
+
+const struct command command_rebuild = {
+    .name = "rebuild",
+    .summary = "compute a view anew from all surviving documents",
+    .synopsis = "VIEW DIR [--as-of=BATCH] [--shards=N] [OPTION ...]",
+    .text = "Computes the view from the documents under DIR, every file being "
+            "one whose id is its path below DIR (or what a manifest.tsv there "
+            "says), and swaps it in at once. Readers see the old view until "
+            "then. Batches up to BATCH count as applied.",
+    .examples = "  deltafold rebuild words corpus/\n"
+                "  deltafold rebuild words corpus/ --as-of=2026-11-29 "
+                "--shards=8",
+    .options = { options, resource_options },
+    .arguments_min = 2,
+    .arguments_max = 2,
+    .run = run,
+};

@@ -1,0 +1,27 @@
+/*
+ * resources.h: the options that every command with real work takes.
+ */
+#ifndef CLI_RESOURCES_H
+#define CLI_RESOURCES_H
+
+#include "cli/options.h"
+#include "cli/progress.h"
+
+struct resources {
+    uint64_t threads; /* 0: not given, and so below */
+    uint64_t memory;
+    uint64_t split;
+    bool quiet;
+    bool verbose;
+};
+
+extern const struct option resource_options[];
+
+/* Checks what the table cannot, prepares p and fills the fields of *options
+ * that these decide; the others are zeroed. Signals are caught from here
+ * on (interrupt.h). */
+enum df_status resources_prepare(const struct resources *r, struct progress *p,
+                                 struct engine_options *options,
+                                 struct df_error *err) DF_MUST_CHECK;
+
+#endif

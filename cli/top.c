@@ -1,0 +1,320 @@
+/* deltafold top: the greatest rows, from one scan with a bounded heap. */
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/opened.h"
+
+enum { TOP_INITIAL = 10, BY_VALUES = 0 };
+
+struct top {
+    uint64_t n;
+    unsigned by;
+};
+
+static const struct option options[] = {
+    { .name = "number",
+      .letter = 'n',
+      .kind = OPTION_NUMBER,
+      .offset = offsetof(struct top, n),
+      .min = 1,
+      .max = 100000000,
+      .value = "N",
+      .help = "how many keys",
+      .initial = "10" },
+    { .name = "by",
+      .kind = OPTION_CHOICE,
+      .offset = offsetof(struct top, by),
+      .choices = "values|elements",
+      .help = "rank by the sum of a key's values or by the number of its "
+              "elements; without elements these are its values and 1",
+      .initial = "values" },
+    { 0 }
+};
+
+/* A key and what it is ranked by. Keys come in byte order, so that `order`
+ * decides between equals. */
+struct entry {
+    int64_t rank;
+    uint64_t order;
+    uint8_t *key; /* owned */
+    size_t key_len;
+    /* Jobs with elements: sum and number of elements; else the values. */
+    int64_t values[DF_COMPONENTS_MAX];
+};
+
+/* The worst of the best is at the root, where it can be replaced. */
+struct heap {
+    struct entry *entries;
+    size_t count;
+    size_t capacity;
+    size_t limit;
+};
+
+static bool is_worse(const struct entry *a, const struct entry *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->order > b->order;
+}
+
+static void swap(struct entry *a, struct entry *b)
+{
+    struct entry t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+static void sift_up(struct heap *h, size_t i)
+{
+    while (i > 0 && is_worse(&h->entries[i], &h->entries[(i - 1) / 2])) {
+        swap(&h->entries[i], &h->entries[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+}
+
+static void sift_down(struct heap *h, size_t i)
+{
+    for (;;) {
+        size_t worst = i;
+
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2; child++) {
+            if (child < h->count &&
+                is_worse(&h->entries[child], &h->entries[worst])) {
+                worst = child;
+            }
+        }
+        if (worst == i) {
+            return;
+        }
+        swap(&h->entries[i], &h->entries[worst]);
+        i = worst;
+    }
+}
+
+static bool heap_grow(struct heap *h)
+{
+    size_t capacity = h->capacity == 0 ? 64 : 2 * h->capacity;
+    struct entry *entries;
+
+    if (h->count < h->capacity) {
+        return true;
+    }
+    entries = realloc(h->entries, capacity * sizeof *entries);
+    if (entries == NULL) {
+        return false;
+    }
+    h->entries = entries;
+    h->capacity = capacity;
+    return true;
+}
+
+/* Full of entries that later ones of this rank do not displace. */
+static bool heap_is_above(const struct heap *h, int64_t rank)
+{
+    return h->entries != NULL && h->count == h->limit &&
+           rank <= h->entries[0].rank;
+}
+
+/* Offers an entry whose key is borrowed; false without memory. */
+static bool heap_offer(struct heap *h, const struct entry *e)
+{
+    bool full = h->count == h->limit;
+    struct entry *slot;
+    uint8_t *key;
+
+    if (full && !is_worse(&h->entries[0], e)) {
+        return true;
+    }
+    key = malloc(e->key_len + 1);
+    if (key == NULL || !heap_grow(h)) {
+        free(key);
+        return false;
+    }
+    memcpy(key, e->key, e->key_len);
+    slot = full ? &h->entries[0] : &h->entries[h->count++];
+    if (full) {
+        free(slot->key);
+    }
+    *slot = *e;
+    slot->key = key;
+    if (full) {
+        sift_down(h, 0);
+    } else {
+        sift_up(h, h->count - 1);
+    }
+    return true;
+}
+
+static void heap_fini(struct heap *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        free(h->entries[i].key);
+    }
+    free(h->entries);
+}
+
+static int best_first(const void *a, const void *b)
+{
+    return is_worse(a, b) ? 1 : -1;
+}
+
+/* A scan in progress. `current` is the key whose rows are being added up;
+ * its bytes are in `key`. */
+struct ranking {
+    struct heap heap;
+    struct row_shape shape;
+    bool by_elements;
+    bool has_current;
+    struct entry current;
+    struct buf key;
+};
+
+static int64_t saturating_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum)) {
+        return a < 0 ? INT64_MIN : INT64_MAX;
+    }
+    return sum;
+}
+
+static bool end_key(struct ranking *r)
+{
+    if (!r->has_current) {
+        return true;
+    }
+    r->current.key = r->key.data;
+    r->current.key_len = r->key.len;
+    r->current.rank = r->current.values[r->by_elements ? 1 : 0];
+    r->has_current = false;
+    return heap_offer(&r->heap, &r->current);
+}
+
+/* A row of a job with elements: rows of one key come one after the other. */
+static bool add_element(struct ranking *r, const struct snapshot_row *row)
+{
+    int64_t *values = r->current.values;
+
+    if (!r->has_current || !bytes_equal(buf_bytes(&r->key), row->key)) {
+        if (!end_key(r)) {
+            return false;
+        }
+        buf_reset(&r->key);
+        if (!buf_append(&r->key, row->key.data, row->key.len)) {
+            return false;
+        }
+        r->has_current = true;
+        r->current.order++;
+        values[0] = 0;
+        values[1] = 0;
+    }
+    values[0] = saturating_add(values[0], row->values[0]);
+    values[1]++;
+    return true;
+}
+
+static bool add_row(struct ranking *r, const struct snapshot_row *row)
+{
+    struct entry *e = &r->current;
+
+    e->order++;
+    e->rank = r->by_elements ? 1 : row->values[0];
+    if (heap_is_above(&r->heap, e->rank)) {
+        return true; /* most rows of a large view end here */
+    }
+    memcpy(e->values, row->values, r->shape.components * sizeof *e->values);
+    buf_reset(&r->key);
+    if (!buf_append(&r->key, row->key.data, row->key.len)) {
+        return false;
+    }
+    e->key = r->key.data;
+    e->key_len = r->key.len;
+    return heap_offer(&r->heap, e);
+}
+
+static enum df_status rank(struct ranking *r, struct opened *o,
+                           struct df_error *err)
+{
+    struct snapshot_scan *scan = NULL;
+    const struct snapshot_row *row = NULL;
+    enum df_status status = snapshot_scan_open(
+        &scan, o->snapshot, SNAPSHOT_ALL, bytes_of(NULL, 0), err);
+
+    while (status == DF_OK &&
+           (status = snapshot_scan_next(scan, &row, err)) == DF_OK &&
+           row != NULL) {
+        if (!(r->shape.has_element ? add_element(r, row) : add_row(r, row))) {
+            status = error_no_memory(err);
+        }
+    }
+    snapshot_scan_close(scan);
+    if (status == DF_OK && !end_key(r)) {
+        return error_no_memory(err);
+    }
+    return status;
+}
+
+static enum df_status print(struct ranking *r, struct opened *o,
+                            struct output *out, struct df_error *err)
+{
+    static const struct row_shape sums = { .components = 2 };
+    struct heap *h = &r->heap;
+    struct format f;
+
+    if (h->count > 0) {
+        qsort(h->entries, h->count, sizeof *h->entries, best_first);
+    }
+    format_open(&f, FORMAT_TSV, r->shape.has_element ? sums : r->shape,
+                o->names, out);
+    for (size_t i = 0; i < h->count && !output_failed(out); i++) {
+        const struct entry *e = &h->entries[i];
+
+        format_row(&f, bytes_of(e->key, e->key_len), bytes_of(NULL, 0),
+                   e->values);
+    }
+    return format_close(&f, err);
+}
+
+static enum df_status run(struct invocation *in, struct df_error *err)
+{
+    struct top top = { .n = TOP_INITIAL, .by = BY_VALUES };
+    enum df_status status = command_parse(in, (void *[]){ &top }, err);
+    struct ranking r = { 0 };
+    struct opened o;
+
+    if (status == DF_OK) {
+        status = opened_read(&o, in->argv[0], err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
+    r.shape = view_definition(o.view)->shape;
+    r.by_elements = top.by != BY_VALUES;
+    r.heap.limit = (size_t)top.n;
+    status = rank(&r, &o, err);
+    if (status == DF_OK) {
+        status = print(&r, &o, in->out, err);
+    }
+    heap_fini(&r.heap);
+    buf_fini(&r.key);
+    opened_close(&o);
+    return status;
+}
+
+const struct command command_top = {
+    .name = "top",
+    .summary = "print the keys with the greatest values",
+    .synopsis = "VIEW [-n N] [--by=values|elements]",
+    .text =
+        "Prints key and value of the N rows with the greatest values, "
+        "greatest first, tab-separated; rows of one value in byte order of "
+        "their keys. Where the job has several values the first decides. "
+        "Where its rows have elements: key, sum of its values and number of "
+        "its elements.",
+    .examples = "  deltafold top words -n 20",
+    .options = { options },
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .run = run,
+};

@@ -1,0 +1,419 @@
+#include "input/decode.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+/* Bytes on their way through a decoder. */
+struct stage {
+    uint8_t *data; /* DECODE_CHUNK bytes, NULL until first used */
+    size_t begin;  /* data[begin..end) is not yet taken */
+    size_t end;
+    bool at_end; /* nothing follows them */
+};
+
+struct decode {
+    struct source *source; /* not owned */
+    enum decode_kind kind;
+    struct stage packed; /* compressed bytes */
+    bool is_between;     /* members: one has ended, none has begun */
+    uint64_t member;     /* the one at hand, from 1 */
+    z_stream gzip;
+    bool has_gzip; /* gzip is initialised */
+    ZSTD_DCtx *zstd;
+    bool is_wide;
+    enum utf16_order order;
+    struct stage wide; /* UTF-16 */
+};
+
+enum decode_kind decode_kind_of(struct bytes head)
+{
+    uint32_t magic;
+
+    if (head.len >= 2 && head.data[0] == 0x1F && head.data[1] == 0x8B) {
+        return DECODE_GZIP;
+    }
+    if (head.len < 4) {
+        return DECODE_PLAIN;
+    }
+    magic = (uint32_t)head.data[0] | (uint32_t)head.data[1] << 8 |
+            (uint32_t)head.data[2] << 16 | (uint32_t)head.data[3] << 24;
+    if (magic == ZSTD_MAGICNUMBER ||
+        (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START) {
+        return DECODE_ZSTD;
+    }
+    return DECODE_PLAIN;
+}
+
+static bool ends_in(const char *path, const char *suffix)
+{
+    size_t len = strlen(path);
+    size_t suffix_len = strlen(suffix);
+
+    return len >= suffix_len &&
+           strcasecmp(path + len - suffix_len, suffix) == 0;
+}
+
+enum decode_kind decode_kind_of_name(const char *path)
+{
+    if (ends_in(path, ".gz")) {
+        return DECODE_GZIP;
+    }
+    return ends_in(path, ".zst") ? DECODE_ZSTD : DECODE_PLAIN;
+}
+
+size_t decode_mark(struct bytes head, bool *is_wide, enum utf16_order *order)
+{
+    *is_wide = false;
+    if (head.len >= 3 && memcmp(head.data, "\xEF\xBB\xBF", 3) == 0) {
+        return 3;
+    }
+    if (head.len < 2) {
+        return 0;
+    }
+    if (memcmp(head.data, "\xFF\xFE", 2) == 0) {
+        *order = UTF16_LITTLE;
+    } else if (memcmp(head.data, "\xFE\xFF", 2) == 0) {
+        *order = UTF16_BIG;
+    } else {
+        return 0;
+    }
+    *is_wide = true;
+    return 2;
+}
+
+enum df_status decode_open(struct decode **d, struct source *source,
+                           struct df_error *err)
+{
+    *d = calloc(1, sizeof **d);
+    if (*d == NULL) {
+        return error_no_memory(err);
+    }
+    (*d)->source = source;
+    return DF_OK;
+}
+
+void decode_close(struct decode *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    if (d->has_gzip) {
+        (void)inflateEnd(&d->gzip);
+    }
+    (void)ZSTD_freeDCtx(d->zstd);
+    free(d->packed.data);
+    free(d->wide.data);
+    free(d);
+}
+
+void decode_start(struct decode *d)
+{
+    d->kind = DECODE_PLAIN;
+    d->is_wide = false;
+}
+
+/* Makes a stage ready, with head as its first bytes. */
+static bool stage_start(struct stage *s, struct bytes head)
+{
+    assert(head.len <= DECODE_CHUNK);
+    if (s->data == NULL) {
+        s->data = malloc(DECODE_CHUNK);
+        if (s->data == NULL) {
+            return false;
+        }
+    }
+    if (head.len > 0) {
+        memcpy(s->data, head.data, head.len);
+    }
+    s->begin = 0;
+    s->end = head.len;
+    s->at_end = false;
+    return true;
+}
+
+static bool gzip_start(struct decode *d)
+{
+    const int gzip_only = 16 + MAX_WBITS;
+
+    if (!d->has_gzip) {
+        d->gzip = (z_stream){ 0 };
+        d->has_gzip = inflateInit2(&d->gzip, gzip_only) == Z_OK;
+        return d->has_gzip;
+    }
+    return inflateReset(&d->gzip) == Z_OK;
+}
+
+static bool zstd_start(struct decode *d)
+{
+    if (d->zstd == NULL) {
+        d->zstd = ZSTD_createDCtx();
+    }
+    return d->zstd != NULL &&
+           !ZSTD_isError(ZSTD_DCtx_reset(d->zstd, ZSTD_reset_session_only)) &&
+           !ZSTD_isError(ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax,
+                                                DECODE_ZSTD_WINDOW_LOG));
+}
+
+enum df_status decode_compressed(struct decode *d, enum decode_kind kind,
+                                 struct bytes head, struct df_error *err)
+{
+    d->kind = kind;
+    d->is_between = false;
+    d->member = 1;
+    if (!stage_start(&d->packed, head) ||
+        !(kind == DECODE_GZIP ? gzip_start(d) : zstd_start(d))) {
+        return error_no_memory(err);
+    }
+    return DF_OK;
+}
+
+enum df_status decode_wide(struct decode *d, enum utf16_order order,
+                           struct bytes head, struct df_error *err)
+{
+    d->is_wide = true;
+    d->order = order;
+    return stage_start(&d->wide, head) ? DF_OK : error_no_memory(err);
+}
+
+static const char *kind_name(enum decode_kind kind)
+{
+    return kind == DECODE_GZIP ? "gzip" : "zstd";
+}
+
+static enum df_status refuse_corrupt(const struct decode *d, const char *why,
+                                     struct df_error *err)
+{
+    return source_refuse(d->source, err,
+                         "corrupt %s data in member %llu (%s); upload it "
+                         "again",
+                         kind_name(d->kind), (unsigned long long)d->member,
+                         why);
+}
+
+/* More compressed bytes where there are none. */
+static enum df_status refill_packed(struct decode *d, struct df_error *err)
+{
+    struct stage *p = &d->packed;
+    enum df_status status;
+    size_t n;
+
+    if (p->begin < p->end || p->at_end) {
+        return DF_OK;
+    }
+    status = source_read(d->source, p->data, DECODE_CHUNK, &n, err);
+    if (status == DF_OK) {
+        p->begin = 0;
+        p->end = n;
+        p->at_end = n == 0;
+    }
+    return status;
+}
+
+/* What stands behind the last member must be zeros to the end. */
+static enum df_status skip_zeros(struct decode *d, struct df_error *err)
+{
+    struct stage *p = &d->packed;
+
+    while (!p->at_end) {
+        enum df_status status;
+
+        while (p->begin < p->end) {
+            if (p->data[p->begin++] != 0) {
+                return source_refuse(d->source, err,
+                                     "has other bytes behind its %s data; "
+                                     "upload it again",
+                                     kind_name(d->kind));
+            }
+        }
+        status = refill_packed(d, err);
+        if (status != DF_OK) {
+            return status;
+        }
+    }
+    return DF_OK;
+}
+
+/* Between members: begins the next one, or *done is set. */
+static enum df_status next_member(struct decode *d, bool *done,
+                                  struct df_error *err)
+{
+    struct stage *p = &d->packed;
+
+    *done = true;
+    if (p->at_end) {
+        return DF_OK;
+    }
+    if (p->data[p->begin] == 0) {
+        return skip_zeros(d, err);
+    }
+    *done = false;
+    d->is_between = false;
+    d->member++;
+    if (d->kind == DECODE_GZIP && !gzip_start(d)) {
+        return error_no_memory(err);
+    }
+    return DF_OK;
+}
+
+static enum df_status refuse_truncated(const struct decode *d,
+                                       struct df_error *err)
+{
+    return source_refuse(d->source, err,
+                         "truncated: its %s data ends early; upload it "
+                         "again",
+                         kind_name(d->kind));
+}
+
+/* One step of inflate. */
+static enum df_status step_gzip(struct decode *d, uint8_t *room, size_t size,
+                                size_t *n, struct df_error *err)
+{
+    struct stage *p = &d->packed;
+    z_stream *z = &d->gzip;
+    uInt most = size < UINT_MAX ? (uInt)size : UINT_MAX;
+    int result;
+
+    z->next_in = p->data + p->begin;
+    z->avail_in = (uInt)(p->end - p->begin);
+    z->next_out = room;
+    z->avail_out = most;
+    result = inflate(z, Z_NO_FLUSH);
+    p->begin = p->end - z->avail_in;
+    *n = most - z->avail_out;
+    if (result == Z_STREAM_END) {
+        d->is_between = true;
+        return DF_OK;
+    }
+    if (result == Z_MEM_ERROR) {
+        return error_no_memory(err);
+    }
+    if (result != Z_OK && result != Z_BUF_ERROR) {
+        return refuse_corrupt(d, z->msg == NULL ? "bad data" : z->msg, err);
+    }
+    return *n == 0 && p->at_end ? refuse_truncated(d, err) : DF_OK;
+}
+
+static enum df_status refuse_zstd(const struct decode *d, size_t result,
+                                  struct df_error *err)
+{
+    ZSTD_ErrorCode code = ZSTD_getErrorCode(result);
+
+    if (code == ZSTD_error_memory_allocation) {
+        return error_no_memory(err);
+    }
+    if (code == ZSTD_error_frameParameter_windowTooLarge) {
+        return source_refuse(d->source, err,
+                             "its zstd window is larger than %d MiB; "
+                             "compress it without --long and --ultra",
+                             1 << (DECODE_ZSTD_WINDOW_LOG - 20));
+    }
+    return refuse_corrupt(d, ZSTD_getErrorName(result), err);
+}
+
+/* One step of zstd. */
+static enum df_status step_zstd(struct decode *d, uint8_t *room, size_t size,
+                                size_t *n, struct df_error *err)
+{
+    struct stage *p = &d->packed;
+    ZSTD_inBuffer in = { p->data + p->begin, p->end - p->begin, 0 };
+    ZSTD_outBuffer out = { room, size, 0 };
+    size_t result = ZSTD_decompressStream(d->zstd, &out, &in);
+
+    p->begin += in.pos;
+    *n = out.pos;
+    if (ZSTD_isError(result)) {
+        return refuse_zstd(d, result, err);
+    }
+    d->is_between = result == 0;
+    return *n == 0 && p->at_end && !d->is_between ? refuse_truncated(d, err)
+                                                  : DF_OK;
+}
+
+static enum df_status pull_compressed(struct decode *d, uint8_t *room,
+                                      size_t size, size_t *n,
+                                      struct df_error *err)
+{
+    bool done = false;
+
+    *n = 0;
+    while (*n == 0) {
+        enum df_status status = refill_packed(d, err);
+
+        if (status == DF_OK && d->is_between) {
+            status = next_member(d, &done, err);
+        }
+        if (status != DF_OK || done) {
+            return status;
+        }
+        status = d->kind == DECODE_GZIP ? step_gzip(d, room, size, n, err)
+                                        : step_zstd(d, room, size, n, err);
+        if (status != DF_OK) {
+            return status;
+        }
+    }
+    return DF_OK;
+}
+
+/* The content before UTF-16 is decoded. */
+static enum df_status pull_bytes(struct decode *d, uint8_t *room, size_t size,
+                                 size_t *n, struct df_error *err)
+{
+    if (d->kind == DECODE_PLAIN) {
+        return source_read(d->source, room, size, n, err);
+    }
+    return pull_compressed(d, room, size, n, err);
+}
+
+/* More UTF-16 behind the few bytes that are left. */
+static enum df_status refill_wide(struct decode *d, struct df_error *err)
+{
+    struct stage *w = &d->wide;
+    size_t left = w->end - w->begin;
+    enum df_status status;
+    size_t n;
+
+    memmove(w->data, w->data + w->begin, left);
+    status = pull_bytes(d, w->data + left, DECODE_CHUNK - left, &n, err);
+    if (status == DF_OK) {
+        w->begin = 0;
+        w->end = left + n;
+        w->at_end = n == 0;
+    }
+    return status;
+}
+
+static enum df_status pull_wide(struct decode *d, uint8_t *room, size_t size,
+                                size_t *n, struct df_error *err)
+{
+    struct stage *w = &d->wide;
+
+    for (;;) {
+        enum df_status status;
+        size_t used;
+
+        *n = utf16_decode(d->order,
+                          bytes_of(w->data + w->begin, w->end - w->begin),
+                          w->at_end, room, size, &used);
+        w->begin += used;
+        if (*n > 0 || w->at_end) {
+            return DF_OK;
+        }
+        status = refill_wide(d, err);
+        if (status != DF_OK) {
+            return status;
+        }
+    }
+}
+
+enum df_status decode_pull(struct decode *d, uint8_t *room, size_t size,
+                           size_t *n, struct df_error *err)
+{
+    assert(size >= UTF16_STEP_MAX);
+    return d->is_wide ? pull_wide(d, room, size, n, err)
+                      : pull_bytes(d, room, size, n, err);
+}

@@ -1,0 +1,26 @@
+/*
+ * units.h: what a unit of work is, for those who read it (private to
+ * units.c and reader.c).
+ */
+#ifndef INPUT_UNITS_H
+#define INPUT_UNITS_H
+
+#include "input/reader.h"
+#include "input/source.h"
+
+struct unit {
+    size_t file;
+    uint64_t begin; /* bytes on disk that this unit hashes */
+    uint64_t end;
+    size_t block;  /* where its hashes go; see units_range */
+    ino_t inode;   /* of a split file, as it was planned; else 0 */
+    bool is_split; /* a plain file that other units read parts of */
+};
+
+const struct unit *units_at(const struct reader_units *units, size_t i);
+
+/* What a reader of the unit reads, and where its hashes go: a file of one
+ * block has its hash set, a longer one the hashes of its blocks. */
+struct source_range units_range(struct reader_units *units, size_t i);
+
+#endif

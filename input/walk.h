@@ -1,0 +1,59 @@
+/*
+ * walk.h: reading directories, with the rules of what is left out and what
+ * is refused (DESIGN.md section 4) applied to every entry.
+ *
+ *     struct walk w = { .root = path, .pool = &pool, .visit = f, .ctx = c };
+ *     walk_directory(&w, "", err);           entries of root, not below
+ *     walk_tree(&w, "inserted", err);        all files below root/inserted
+ *
+ * Entries come in the order of the directory: sort afterwards. One
+ * descriptor is open at a time and the C stack does not grow with the
+ * depth. Nothing is opened but directories, and links are not followed
+ * (root itself may be one).
+ */
+#ifndef INPUT_WALK_H
+#define INPUT_WALK_H
+
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "input/pool.h"
+
+enum walk_kind { WALK_FILE, WALK_DIRECTORY, WALK_LEFT_OUT };
+
+struct walk_entry {
+    enum walk_kind kind;
+    const char *path; /* below root; in the pool */
+    const char *name; /* its last component */
+    const char *why;  /* WALK_LEFT_OUT: the reason, static */
+    uint64_t length;  /* WALK_FILE: bytes */
+    int64_t mtime;    /* WALK_FILE: nanoseconds since 1970 */
+};
+
+/* A failure stops the walk and is returned as it is. */
+typedef enum df_status walk_visit(void *ctx, const struct walk_entry *entry,
+                                  struct df_error *err);
+
+struct walk {
+    const char *root;  /* as the user wrote it */
+    struct pool *pool; /* where paths are put */
+    walk_visit *visit;
+    void *ctx;
+};
+
+/* Visits every entry of root/below ("" is root). */
+enum df_status walk_directory(const struct walk *w, const char *below,
+                              struct df_error *err) DF_MUST_CHECK;
+
+/* Visits files and names left out at any depth; directories only lead on. */
+enum df_status walk_tree(const struct walk *w, const char *below,
+                         struct df_error *err) DF_MUST_CHECK;
+
+/* Nanoseconds since 1970, modulo 2^64 where a file system holds nonsense. */
+static inline int64_t walk_mtime(const struct stat *st)
+{
+    return (int64_t)((uint64_t)st->st_mtim.tv_sec * 1000000000u +
+                     (uint64_t)st->st_mtim.tv_nsec);
+}
+
+#endif

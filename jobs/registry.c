@@ -1,0 +1,216 @@
+#include "jobs/registry.h"
+
+#include <stdlib.h>
+
+#include "jobs/wordcount/wordcount.h"
+
+/* In order of name. */
+static const struct df_job *const jobs[] = { &wordcount_job };
+enum { JOBS = sizeof jobs / sizeof jobs[0] };
+
+const struct df_job *registry_job(size_t i)
+{
+    return i < JOBS ? jobs[i] : NULL;
+}
+
+const struct df_job *registry_find(const char *name)
+{
+    const struct df_job *job = NULL;
+
+    for (size_t i = 0; (job = registry_job(i)) != NULL; i++) {
+        if (strcmp(job->name, name) == 0) {
+            break;
+        }
+    }
+    return job;
+}
+
+static size_t option_count(const struct df_job *job)
+{
+    size_t n = 0;
+
+    while (job->options[n].name != NULL) {
+        n++;
+    }
+    return n;
+}
+
+/* The option that bytes name; option_count when there is none. */
+static size_t option_find(const struct df_job *job, struct bytes name)
+{
+    size_t i = 0;
+
+    while (job->options[i].name != NULL &&
+           !bytes_equal(bytes_of_string(job->options[i].name), name)) {
+        i++;
+    }
+    return i;
+}
+
+static enum df_status unknown_option(const struct df_job *job,
+                                     struct bytes name, struct df_error *err)
+{
+    struct shown text = { { 0 } };
+    struct buf known = { 0 };
+    bool ok = true;
+
+    for (size_t i = 0; ok && job->options[i].name != NULL; i++) {
+        ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "",
+                        job->options[i].name);
+    }
+    if (!ok) {
+        buf_fini(&known);
+        return error_no_memory(err);
+    }
+    (void)error_set(err, DF_USAGE, "unknown option '%s': %s has %.*s",
+                    shown(&text, name), job->name,
+                    known.len > 0 ? (int)known.len : 4,
+                    known.len > 0 ? (const char *)known.data : "none");
+    buf_fini(&known);
+    return DF_USAGE;
+}
+
+/* Takes one "name=value". */
+static enum df_status set_option(struct jobspec *s, const char *given,
+                                 struct df_error *err)
+{
+    const char *equals = strchr(given, '=');
+    struct shown text = { { 0 } };
+    struct bytes name;
+    size_t i;
+
+    if (equals == NULL) {
+        return error_set(err, DF_USAGE, "'%s' is not of the form NAME=VALUE",
+                         shown(&text, bytes_of_string(given)));
+    }
+    name = bytes_of(given, (size_t)(equals - given));
+    i = option_find(s->job, name);
+    if (s->job->options[i].name == NULL) {
+        return unknown_option(s->job, name, err);
+    }
+    if (s->values[i] != NULL) {
+        return error_set(err, DF_USAGE, "option '%s' is given twice",
+                         s->job->options[i].name);
+    }
+    s->values[i] = strdup(equals + 1);
+    return s->values[i] != NULL ? DF_OK : error_no_memory(err);
+}
+
+static enum df_status set_initial(struct jobspec *s, struct df_error *err)
+{
+    for (size_t i = 0; s->job->options[i].name != NULL; i++) {
+        if (s->values[i] == NULL) {
+            s->values[i] = strdup(s->job->options[i].initial);
+        }
+        if (s->values[i] == NULL) {
+            return error_no_memory(err);
+        }
+    }
+    return DF_OK;
+}
+
+static enum df_status configure(struct jobspec *s, struct df_error *err)
+{
+    const struct df_settings settings = {
+        .options = s->job->options,
+        .values = (const char *const *)s->values,
+    };
+
+    return s->job->configure(&settings, &s->config, err);
+}
+
+enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
+                            const char *const *given, size_t n,
+                            struct df_error *err)
+{
+    enum df_status st = DF_OK;
+
+    *s = (struct jobspec){ .job = job };
+    while (job->components[s->components] != NULL) {
+        s->components++;
+    }
+    s->values = calloc(option_count(job) + 1, sizeof *s->values);
+    if (s->values == NULL) {
+        jobspec_close(s);
+        return error_no_memory(err);
+    }
+    for (size_t i = 0; st == DF_OK && i < n; i++) {
+        st = set_option(s, given[i], err);
+    }
+    if (st == DF_OK) {
+        st = set_initial(s, err);
+    }
+    if (st == DF_OK) {
+        st = configure(s, err);
+    }
+    if (st != DF_OK) {
+        jobspec_close(s);
+    }
+    return st;
+}
+
+void jobspec_close(struct jobspec *s)
+{
+    if (s->config != NULL) {
+        s->job->release(s->config);
+    }
+    for (size_t i = 0; s->values != NULL && i < option_count(s->job); i++) {
+        free(s->values[i]);
+    }
+    free(s->values);
+    *s = (struct jobspec){ 0 };
+}
+
+/* A value such that blanks, and nothing else, part the options: control
+ * bytes, blank and backslash become \xHH. */
+static bool append_value(struct buf *out, const char *value)
+{
+    bool ok = true;
+
+    for (const char *p = value; ok && *p != '\0'; p++) {
+        uint8_t byte = (uint8_t)*p;
+
+        if (byte <= ' ' || byte == '\\' || byte == 0x7f) {
+            ok = buf_printf(out, "\\x%02X", byte);
+        } else {
+            ok = buf_append_byte(out, byte);
+        }
+    }
+    return ok;
+}
+
+/* The option whose name comes next after `name`; NULL begins. */
+static size_t next_by_name(const struct df_job *job, const char *name)
+{
+    size_t n = option_count(job);
+    size_t best = n;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *candidate = job->options[i].name;
+
+        if ((name == NULL || strcmp(candidate, name) > 0) &&
+            (best == n || strcmp(candidate, job->options[best].name) < 0)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+bool jobspec_definition(const struct jobspec *s, struct buf *out)
+{
+    const char *name = NULL;
+    size_t n = option_count(s->job);
+    size_t before = out->len;
+    bool ok = buf_printf(out, "%s %u", s->job->name, s->job->version);
+
+    for (size_t k = 0; ok && k < n; k++) {
+        size_t i = next_by_name(s->job, name);
+
+        name = s->job->options[i].name;
+        ok = buf_printf(out, " %s=", name) && append_value(out, s->values[i]);
+    }
+    if (!ok) {
+        out->len = before;
+    }
+    return ok;
+}

@@ -1,0 +1,51 @@
+/*
+ * application.h: one batch on its way through the steps of engine.c, shared
+ * by the files that send batches there.
+ *
+ *     struct application a = { .v, .job, .options, .batch, .started_us };
+ *     application_init(&a, err);
+ *     application_apply(&a, err);       all steps, with blame and quarantine
+ *   or, for what is not a batch of the ledger:
+ *     application_map, application_reduce, application_deal, then its own
+ *     application_fini(&a);
+ */
+#ifndef RUNTIME_APPLICATION_H
+#define RUNTIME_APPLICATION_H
+
+#include "runtime/crew.h"
+#include "runtime/engine.h"
+
+struct application {
+    /* Set by the caller. */
+    struct view *v;
+    const struct jobspec *job;
+    const struct engine_options *options;
+    struct batch *batch;
+    bool raises_high;
+    int64_t started_us; /* clock_us() */
+
+    bool *skip; /* by file of the batch: quarantined */
+    struct crew *crew;
+    struct install_negatives negatives;
+    struct ledger_entry entry;
+    struct buf quarantine; /* directory, with a NUL; empty: none */
+};
+
+enum df_status application_init(struct application *a,
+                                struct df_error *err) DF_MUST_CHECK;
+void application_fini(struct application *a); /* safe after a failed init */
+
+enum df_status application_apply(struct application *a,
+                                 struct df_error *err) DF_MUST_CHECK;
+
+/* input, map, combine; the entry gets the content's digest. */
+enum df_status application_map(struct application *a, unsigned parts,
+                               struct df_error *err) DF_MUST_CHECK;
+/* partition, reduce. */
+enum df_status application_reduce(struct application *a,
+                                  struct df_error *err) DF_MUST_CHECK;
+/* What install wants: the runs, and an entry that says what was read. */
+void application_deal(struct application *a, unsigned parts,
+                      struct install_shard *shards);
+
+#endif

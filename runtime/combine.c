@@ -1,0 +1,612 @@
+/*
+ * combine.c: counting words, mostly.
+ *
+ * Nearly every call is: this key once more. So a key costs a hash, a look at
+ * a slot, a look at a record, and an addition; no lock, no allocation and no
+ * copy. Keys come in lists, which are worked off in batches: the first loop
+ * over a batch hashes and asks for the cache lines, the second finds them
+ * there. Only a key that is new is copied, and hashed a second time for its
+ * partition.
+ *
+ * Memory. All of it is counted: slots, records, the buffer of the writer,
+ * the list of segments. What would not fit is not allocated; the table is
+ * spilled instead. Sorting needs nothing more: slots are turned into sort
+ * entries where they are (table_take_entries). With room for three rows and
+ * two partitions, five keys go this way, in this order:
+ *
+ *     tree +1, leaf +1, root +1, leaf -1, tree +1, bark +1, tree -1
+ *
+ *     table     tree 2, leaf 0, root 1      bark is new and does not fit
+ *     spill 0   part 0: root 1              leaf is zero: it is dropped
+ *               part 1: tree 2
+ *     table     bark 1, tree -1
+ *     spill 1   part 0: bark 1              combine_finish: once spilled,
+ *               part 1: tree -1             all is spilled
+ *
+ * and reduce merges part 0 into bark 1, root 1, part 1 into tree 1.
+ */
+#include "runtime/combine_parts.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/pages.h"
+#include "runtime/spill.h"
+
+enum {
+    /* Keys hashed ahead of their look-up: enough to hide a miss in memory,
+     * few enough to stay in the first cache. */
+    BATCH = 128,
+    /* With less, the longest row could not be inserted and written: a
+     * smaller budget is taken for this one. */
+    MEMORY_MIN = 1 << 20,
+    /* What run_writer holds, for ordinary rows and for the longest. */
+    WRITER_MEMORY = 68 * 1024,
+    WRITER_MEMORY_LONG = 260 * 1024
+};
+
+struct combine {
+    struct df_emitter emitter; /* first: what map writes to */
+    struct combine_plan plan;
+    char *spill_directory; /* the plan's, copied */
+    int64_t sign;
+    struct table table;
+    struct buf stored; /* a stored key in the making, with slack behind */
+    size_t longest;    /* stored key so far */
+    int fd;            /* of the spill file; -1 before the first spill */
+    uint64_t file_end;
+    struct combine_segment *segments; /* by spill, then part */
+    size_t segment_room;              /* segments allocated */
+    struct combine_stats stats;
+    size_t *begin;         /* per part and one more: its sorted entries */
+    uint64_t *part_bytes;  /* per part: bytes of those */
+    bool is_sorted;        /* the last two say something */
+    struct df_error error; /* goes with emitter.status */
+    struct table_key batch[BATCH];
+};
+
+static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
+                      const uint8_t *element, size_t element_len,
+                      const int64_t *values);
+static void emit_keys(struct df_emitter *e, const struct df_key *keys,
+                      size_t n);
+
+static enum df_status allocate(struct combine *c, struct df_error *err)
+{
+    c->spill_directory = strdup(c->plan.spill_directory);
+    c->begin = calloc((size_t)c->plan.parts + 1, sizeof *c->begin);
+    c->part_bytes = calloc(c->plan.parts, sizeof *c->part_bytes);
+    if (c->spill_directory == NULL || c->begin == NULL ||
+        c->part_bytes == NULL ||
+        !table_init(&c->table, c->plan.shape.components)) {
+        return error_no_memory(err);
+    }
+    c->plan.spill_directory = c->spill_directory;
+    return DF_OK;
+}
+
+enum df_status combine_open(struct combine **c,
+                            const struct combine_plan *plan,
+                            struct df_error *err)
+{
+    struct combine *combine = calloc(1, sizeof *combine);
+
+    assert(plan->parts > 0 && plan->parts <= SORT_PARTS_MAX);
+    assert(plan->sample > 0);
+    *c = NULL;
+    if (combine == NULL) {
+        return error_no_memory(err);
+    }
+    combine->emitter.pair = emit_pair;
+    combine->emitter.keys = emit_keys;
+    combine->plan = *plan;
+    if (combine->plan.memory < MEMORY_MIN) {
+        combine->plan.memory = MEMORY_MIN;
+    }
+    combine->sign = 1;
+    combine->fd = -1;
+    if (allocate(combine, err) != DF_OK) {
+        combine_close(combine);
+        return DF_SYSTEM;
+    }
+    *c = combine;
+    return DF_OK;
+}
+
+void combine_close(struct combine *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    if (c->fd >= 0) {
+        (void)close(c->fd);
+    }
+    table_fini(&c->table);
+    buf_fini(&c->stored);
+    free(c->segments);
+    free(c->part_bytes);
+    free(c->begin);
+    free(c->spill_directory);
+    free(c);
+}
+
+void combine_sign(struct combine *c, int sign)
+{
+    assert(sign == 1 || sign == -1);
+    c->sign = sign;
+}
+
+struct df_emitter *combine_emitter(struct combine *c)
+{
+    return &c->emitter;
+}
+
+enum df_status combine_status(const struct combine *c, struct df_error *err)
+{
+    if (c->emitter.status == DF_OK) {
+        return DF_OK;
+    }
+    if (c->error.text[0] == '\0') { /* a mapper set it, out of memory */
+        return error_no_memory(err);
+    }
+    return error_set(err, c->emitter.status, "%s", c->error.text);
+}
+
+struct combine_stats combine_stats(const struct combine *c)
+{
+    return c->stats;
+}
+
+/* ---- Spilling ---- */
+
+static struct bytes head_of(const void *table, uint32_t ref)
+{
+    return table_head(table, ref);
+}
+
+/* What a value may add to the bytes of a run, so that no sum of values takes
+ * more than what its summands were counted for. */
+static unsigned value_bound(int64_t v)
+{
+    if (v >= INT16_MIN && v <= UINT16_MAX) {
+        return 3;
+    }
+    return v >= INT32_MIN && v <= UINT32_MAX ? 6 : 9;
+}
+
+static uint64_t row_bound(const struct combine *c, const struct row *row)
+{
+    uint64_t bytes = row->head.len + row->tail.len;
+
+    for (unsigned i = 0; i < c->plan.shape.components; i++) {
+        bytes += value_bound(row->values[i]);
+    }
+    return bytes;
+}
+
+/* Sorts what is in the table; fills begin and part_bytes. */
+static struct sort_entry *sort_table(struct combine *c)
+{
+    const struct sort_rows rows = { &c->table, head_of };
+    struct sort_entry *entries;
+    size_t n = table_take_entries(&c->table, c->plan.parts, &entries);
+
+    sort_by_part(entries, n, c->plan.parts, c->begin);
+    for (unsigned p = 0; p < c->plan.parts; p++) {
+        sort_by_head(entries + c->begin[p], c->begin[p + 1] - c->begin[p],
+                     &rows);
+    }
+    return entries;
+}
+
+static enum df_status write_part(struct combine *c,
+                                 const struct sort_entry *entries, size_t n,
+                                 struct combine_segment *segment,
+                                 struct df_error *err)
+{
+    struct run_writer *w = NULL;
+    enum df_status status;
+
+    segment->bytes = 0;
+    status = run_writer_open(&w, c->plan.shape, c->fd, c->file_end, err);
+    for (size_t i = 0; i < n && status == DF_OK; i++) {
+        struct row row = table_row(&c->table, entries[i].ref);
+
+        segment->bytes += row_bound(c, &row);
+        status = run_writer_add(w, &row, err);
+    }
+    if (status == DF_OK) {
+        status = run_writer_end(w, &segment->run, err);
+    }
+    if (status == DF_OK) {
+        c->file_end = segment->run.end;
+    }
+    run_writer_close(w);
+    return status;
+}
+
+/* The segments of the spill to come, one per part. */
+static struct combine_segment *add_segments(struct combine *c)
+{
+    size_t used = (size_t)c->stats.spills * c->plan.parts;
+
+    if (c->segment_room < used + c->plan.parts) {
+        size_t room = (used + c->plan.parts) * 3 / 2;
+        struct combine_segment *segments =
+            realloc(c->segments, room * sizeof *segments);
+
+        if (segments == NULL) {
+            return NULL;
+        }
+        c->segments = segments;
+        c->segment_room = room;
+    }
+    return c->segments + used;
+}
+
+/* Writes the table out and empties it. */
+static enum df_status spill(struct combine *c, struct df_error *err)
+{
+    struct combine_segment *segments = add_segments(c);
+    struct sort_entry *entries;
+
+    if (segments == NULL) {
+        return error_no_memory(err);
+    }
+    if (c->fd < 0) {
+        enum df_status status = spill_file(&c->fd, c->spill_directory, err);
+
+        if (status != DF_OK) {
+            return status;
+        }
+    }
+    entries = sort_table(c);
+    for (unsigned p = 0; p < c->plan.parts; p++) {
+        enum df_status status =
+            write_part(c, entries + c->begin[p], c->begin[p + 1] - c->begin[p],
+                       &segments[p], err);
+
+        if (status != DF_OK) {
+            return error_prefix(err, status, "%s", c->spill_directory);
+        }
+    }
+    c->stats.spills++;
+    c->stats.spill_bytes = c->file_end;
+    table_clear(&c->table);
+    return DF_OK;
+}
+
+/* ---- Memory ---- */
+
+/* Bytes in use and set aside beside the table. */
+static size_t overhead(const struct combine *c)
+{
+    size_t writer =
+        c->longest < RUN_BUFFER_MIN / 2 ? WRITER_MEMORY : WRITER_MEMORY_LONG;
+
+    return sizeof *c + c->stored.capacity + writer +
+           c->segment_room * sizeof *c->segments +
+           c->plan.parts * (sizeof *c->begin + sizeof *c->part_bytes);
+}
+
+static bool fits(const struct combine *c, size_t more)
+{
+    return table_memory(&c->table) + overhead(c) + more <= c->plan.memory;
+}
+
+/* Room for one more record, by a quarter of what there is if that fits. */
+static bool grow_records(struct combine *c, size_t size)
+{
+    size_t least = pages_round(size + TABLE_KEY_SLACK);
+    size_t step = pages_round(c->table.records_size / 4);
+
+    if (step > least && fits(c, step)) {
+        return table_grow_records(&c->table, step);
+    }
+    return fits(c, least) && table_grow_records(&c->table, least);
+}
+
+static bool grow_table(struct combine *c, size_t size)
+{
+    struct table *t = &c->table;
+    size_t doubled = 2 * t->slots * sizeof *t->cells;
+
+    if (table_is_crowded(t) && fits(c, doubled)) {
+        (void)table_grow_slots(t); /* if not, until it is full */
+    }
+    return !table_is_full(t) &&
+           (table_has_record_room(t, size) || grow_records(c, size));
+}
+
+/* Makes room for a record of `size` bytes; slots are others after it. */
+static enum df_status make_room(struct combine *c, size_t size,
+                                struct df_error *err)
+{
+    enum df_status status;
+
+    if (grow_table(c, size)) {
+        return DF_OK;
+    }
+    if (c->table.used > 0) {
+        status = spill(c, err);
+        if (status != DF_OK || grow_table(c, size)) {
+            return status;
+        }
+    }
+    /* Slots take what a long row needs, or the list of segments has become
+     * long: then begin small again. MEMORY_MIN has room for any row. */
+    if (!table_shrink(&c->table) ||
+        (!table_has_record_room(&c->table, size) &&
+         !table_grow_records(&c->table,
+                             pages_round(size + TABLE_KEY_SLACK)))) {
+        return error_no_memory(err);
+    }
+    return DF_OK;
+}
+
+/* ---- Adding ---- */
+
+/* Inserts a key that table_find did not find; NULL after a failure. */
+static struct table_slot *insert(struct combine *c, const struct table_key *k,
+                                 struct bytes key)
+{
+    struct table *t = &c->table;
+    size_t size = table_record_size(t, k->len);
+    struct table_slot *slot;
+
+    c->longest = k->len > c->longest ? k->len : c->longest;
+    if (table_is_crowded(t) || !table_has_record_room(t, size)) {
+        c->emitter.status = make_room(c, size, &c->error);
+        if (c->emitter.status != DF_OK) {
+            return NULL;
+        }
+    }
+    slot = table_find(t, k);
+    table_insert(t, slot, k, (uint32_t)(row_key_hash(key) >> 32));
+    return slot;
+}
+
+static void fail_overflow(struct combine *c, const struct table_slot *slot)
+{
+    struct row row = table_row(&c->table, slot->ref);
+
+    c->emitter.status =
+        row_overflow(&c->error, c->plan.shape, row.head, row.tail);
+}
+
+static bool add_values(struct combine *c, struct table_slot *slot,
+                       const int64_t *values)
+{
+    int64_t *kept = table_values(&c->table, slot->ref);
+    int64_t v;
+
+    if (__builtin_mul_overflow(values[0], c->sign, &v) ||
+        __builtin_add_overflow(slot->value, v, &slot->value)) {
+        return false;
+    }
+    for (unsigned i = 1; i < c->plan.shape.components; i++) {
+        if (__builtin_mul_overflow(values[i], c->sign, &v) ||
+            __builtin_add_overflow(kept[i], v, &kept[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool length_is_right(struct combine *c, struct bytes b,
+                            const char *what)
+{
+    if (b.len <= DF_KEY_MAX) {
+        return true;
+    }
+    c->emitter.status = error_set(
+        &c->error, DF_INPUT, "%s '%s' is %zu bytes long, more than %d", what,
+        shown(&(struct shown){ 0 }, b), b.len, (int)DF_KEY_MAX);
+    return false;
+}
+
+/* Turns the row key in c->stored into a stored key with slack behind. */
+static bool to_stored_key(struct combine *c)
+{
+    struct buf *b = &c->stored;
+    struct hash128 hash;
+
+    if (!buf_reserve(b, HASH128_SIZE + TABLE_KEY_SLACK)) {
+        return false;
+    }
+    if (b->len > ROW_HEAD_EXACT) {
+        hash = hash128(buf_bytes(b), 0);
+        memmove(b->data + ROW_HEAD_MAX, b->data + ROW_HEAD_EXACT,
+                b->len - ROW_HEAD_EXACT);
+        hash128_store(b->data + ROW_HEAD_EXACT, hash);
+        b->len += HASH128_SIZE;
+    }
+    return true;
+}
+
+/* Any pair, at its own pace. */
+static void add_pair(struct combine *c, struct bytes key, struct bytes element,
+                     const int64_t *values)
+{
+    struct row_shape shape = c->plan.shape;
+    struct table_key k;
+    struct table_slot *slot;
+
+    if (!length_is_right(c, key, "key") ||
+        (shape.has_element && !length_is_right(c, element, "element"))) {
+        return;
+    }
+    if ((c->plan.sample != 1 && row_key_hash(key) % c->plan.sample != 0) ||
+        row_values_zero(shape.components, values)) {
+        return;
+    }
+    buf_reset(&c->stored);
+    if (!row_key_append(&c->stored, shape, key, element) ||
+        !to_stored_key(c)) {
+        c->emitter.status = error_no_memory(&c->error);
+        return;
+    }
+    table_key(&k, c->stored.data, c->stored.len);
+    slot = table_find(&c->table, &k);
+    if (table_is_free(slot)) {
+        slot = insert(c, &k, key);
+    }
+    if (slot != NULL && !add_values(c, slot, values)) {
+        fail_overflow(c, slot);
+    }
+}
+
+static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
+                      const uint8_t *element, size_t element_len,
+                      const int64_t *values)
+{
+    struct combine *c = (struct combine *)e;
+
+    c->stats.pairs++;
+    add_pair(c, bytes_of(key, key_len), bytes_of(element, element_len),
+             values);
+}
+
+static void add_keys_one_by_one(struct combine *c, const struct df_key *keys,
+                                size_t n)
+{
+    static const int64_t one[DF_COMPONENTS_MAX] = { 1 };
+
+    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
+        add_pair(c, bytes_of(keys[i].data, keys[i].len), bytes_of(NULL, 0),
+                 one);
+    }
+}
+
+/* Hashes keys into the batch and sends for their slots. Returns false where
+ * one is not its own stored key. */
+static bool prepare_batch(struct combine *c, const struct df_key *keys,
+                          size_t n)
+{
+    bool is_plain = true;
+
+    for (size_t i = 0; i < n; i++) {
+        struct table_key *k = &c->batch[i];
+
+        /* Not &&: no branch in this loop. The slack allows a look at the
+         * first byte of an empty key. */
+        is_plain &= (keys[i].data[0] != 0) & (keys[i].len != 0) &
+                    (keys[i].len <= ROW_HEAD_EXACT);
+        table_key(k, keys[i].data, keys[i].len);
+        __builtin_prefetch(table_home(&c->table, k), 1);
+    }
+    return is_plain;
+}
+
+static void count_batch(struct combine *c, size_t n)
+{
+    const int64_t sign = c->sign;
+    /* A copy that stores to slots cannot change, as far as the compiler
+     * knows. */
+    struct table t = c->table;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct table_key *k = &c->batch[i];
+        struct table_slot *slot = table_find(&t, k);
+
+        if (table_is_free(slot)) {
+            slot = insert(c, k, bytes_of(k->data, k->len));
+            if (slot == NULL) {
+                return;
+            }
+            t = c->table;
+        }
+        if (__builtin_add_overflow(slot->value, sign, &slot->value)) {
+            fail_overflow(c, slot);
+            return;
+        }
+    }
+}
+
+static void emit_keys(struct df_emitter *e, const struct df_key *keys,
+                      size_t n)
+{
+    struct combine *c = (struct combine *)e;
+
+    assert(!c->plan.shape.has_element && c->plan.shape.components == 1);
+    c->stats.pairs += n;
+    while (n > 0 && c->emitter.status == DF_OK) {
+        size_t some = n < BATCH ? n : BATCH;
+
+        if (c->plan.sample == 1 && prepare_batch(c, keys, some)) {
+            count_batch(c, some);
+        } else {
+            add_keys_one_by_one(c, keys, some);
+        }
+        keys += some;
+        n -= some;
+    }
+}
+
+/* ---- The end ---- */
+
+static void count_part_bytes(struct combine *c,
+                             const struct sort_entry *entries)
+{
+    for (unsigned p = 0; p < c->plan.parts; p++) {
+        c->part_bytes[p] = 0;
+        for (size_t i = c->begin[p]; i < c->begin[p + 1]; i++) {
+            struct row row = table_row(&c->table, entries[i].ref);
+
+            c->part_bytes[p] += row_bound(c, &row);
+        }
+    }
+}
+
+enum df_status combine_finish(struct combine *c, struct df_error *err)
+{
+    enum df_status status = combine_status(c, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    buf_fini(&c->stored);
+    if (c->stats.spills == 0) {
+        count_part_bytes(c, sort_table(c));
+        table_trim(&c->table, c->begin[c->plan.parts]);
+        c->is_sorted = true;
+        return DF_OK;
+    }
+    /* The merge needs the memory more than it needs the last part of the
+     * rows in it. */
+    if (c->table.used > 0) {
+        status = spill(c, err);
+    }
+    table_fini(&c->table);
+    return status;
+}
+
+const struct combine_plan *combine_plan_of(const struct combine *c)
+{
+    return &c->plan;
+}
+
+size_t combine_longest(const struct combine *c)
+{
+    return c->longest;
+}
+
+const struct combine_segment *combine_segment(const struct combine *c,
+                                              uint64_t spill_number,
+                                              unsigned part)
+{
+    assert(spill_number < c->stats.spills && part < c->plan.parts);
+    return &c->segments[(size_t)spill_number * c->plan.parts + part];
+}
+
+struct combine_rows combine_rows(const struct combine *c, unsigned part)
+{
+    struct combine_rows rows = { .table = &c->table };
+
+    if (c->is_sorted) {
+        rows.entries = &c->table.cells[0].entry + c->begin[part];
+        rows.n = c->begin[part + 1] - c->begin[part];
+        rows.bytes = c->part_bytes[part];
+    }
+    return rows;
+}

@@ -1,0 +1,417 @@
+#include "runtime/crew.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum {
+    PROGRESS_EVERY_US = 100 * 1000,
+    THREADS_MAX = 256,
+    READER_MEMORY = 2 << 20 /* buffers of one reader, about */
+};
+
+#define MEMORY_FALLBACK ((size_t)1 << 30)
+#define WORKER_MEMORY_MIN ((size_t)1 << 20)
+/* Documents of jobs that want them whole: a part of the budget. */
+#define WHOLE_SHARE 4
+
+/* One worker: everything here is its own until the workers have joined. */
+struct worker {
+    struct crew *crew;
+    struct reader *reader;
+    struct combine *combine;
+    void *mapper;
+    bool reports;       /* the calling thread: shows progress */
+    size_t failed_unit; /* the unit of the failure below */
+    enum df_status status;
+    struct df_error err;
+};
+
+struct crew {
+    struct crew_plan plan;
+    struct worker *workers; /* plan.threads of them */
+    struct combine **combines; /* theirs, for reduce */
+    struct reduce *reducers[VIEW_SHARDS_MAX];
+
+    /* The batch being mapped. next_unit, done_bytes and failed are shared
+     * and atomic; the rest is read only while workers run. */
+    struct reader_units units;
+    const bool *skip;
+    struct batch *batch;
+    uint64_t total_bytes;
+    size_t next_unit;
+    uint64_t done_bytes;
+    int failed;
+    int64_t reported_us; /* by the worker that reports */
+};
+
+/* ---- what options leave open ---- */
+
+unsigned crew_threads(const struct engine_options *options)
+{
+    unsigned n = options->threads;
+
+    if (n == 0) {
+        n = (unsigned)omp_get_num_procs();
+    }
+    return n > THREADS_MAX ? THREADS_MAX : n;
+}
+
+/* The container's limit, or 0. */
+static size_t container_memory(void)
+{
+    unsigned long long limit = 0;
+    FILE *f = fopen("/sys/fs/cgroup/memory.max", "re");
+
+    if (f != NULL) {
+        if (fscanf(f, "%llu", &limit) != 1) {
+            limit = 0; /* "max" */
+        }
+        (void)fclose(f);
+    }
+    return (size_t)limit;
+}
+
+size_t crew_memory(const struct engine_options *options)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    size_t machine = MEMORY_FALLBACK * 4;
+    size_t container;
+
+    if (options->memory != 0) {
+        return options->memory;
+    }
+    if (pages > 0 && page > 0) {
+        machine = (size_t)pages * (size_t)page;
+    }
+    container = container_memory();
+    if (container != 0 && container < machine) {
+        machine = container;
+    }
+    return machine / 4;
+}
+
+struct reader_cut crew_cut(const struct jobspec *job,
+                           const struct engine_options *options)
+{
+    size_t share = crew_memory(options) / WHOLE_SHARE /
+                   crew_threads(options);
+
+    return (struct reader_cut){
+        .pieces = job->job->pieces(job->config),
+        .cut = job->job->cut,
+        .config = job->config,
+        .unit_size = options->unit_size,
+        .whole_max = share,
+    };
+}
+
+/* ---- opening ---- */
+
+static enum df_status worker_open(struct worker *w, struct crew *c,
+                                  struct df_error *err)
+{
+    const struct crew_plan *p = &c->plan;
+    struct reader_cut cut = crew_cut(p->job, p->options);
+    size_t share = p->memory / p->threads;
+    struct combine_plan plan = {
+        .shape = p->shape,
+        .parts = p->parts,
+        .memory = share > READER_MEMORY + WORKER_MEMORY_MIN
+                      ? share - READER_MEMORY
+                      : WORKER_MEMORY_MIN,
+        .spill_directory = p->scratch,
+        .sample = p->sample,
+    };
+    enum df_status status = reader_open(&w->reader, &cut, err);
+
+    w->crew = c;
+    if (status == DF_OK) {
+        status = combine_open(&w->combine, &plan, err);
+    }
+    if (status == DF_OK) {
+        status = p->job->job->mapper_open(p->job->config, &w->mapper, err);
+    }
+    return status;
+}
+
+enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
+                         struct df_error *err)
+{
+    struct crew *c = calloc(1, sizeof *c);
+    enum df_status status = DF_OK;
+
+    *out = NULL;
+    if (c == NULL) {
+        return error_no_memory(err);
+    }
+    c->plan = *plan;
+    c->workers = calloc(plan->threads, sizeof *c->workers);
+    c->combines = calloc(plan->threads, sizeof(struct combine *));
+    if (c->workers == NULL || c->combines == NULL) {
+        status = error_no_memory(err);
+    }
+    for (unsigned i = 0; status == DF_OK && i < plan->threads; i++) {
+        status = worker_open(&c->workers[i], c, err);
+        c->combines[i] = c->workers[i].combine;
+    }
+    if (status != DF_OK) {
+        crew_close(c);
+        return status;
+    }
+    c->workers[0].reports = true;
+    *out = c;
+    return DF_OK;
+}
+
+void crew_close(struct crew *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
+        reduce_close(c->reducers[i]);
+    }
+    for (unsigned i = 0; c->workers != NULL && i < c->plan.threads; i++) {
+        c->plan.job->job->mapper_close(c->workers[i].mapper);
+        combine_close(c->workers[i].combine);
+        reader_close(c->workers[i].reader);
+    }
+    free(c->combines);
+    free(c->workers);
+    free(c);
+}
+
+/* ---- map ---- */
+
+static bool asked_to_stop(const struct engine_options *o)
+{
+    return o->stop != NULL && *o->stop != 0;
+}
+
+static void report(struct worker *w)
+{
+    struct crew *c = w->crew;
+    const struct engine_options *o = c->plan.options;
+    int64_t now;
+
+    if (!w->reports || o->progress == NULL) {
+        return;
+    }
+    now = clock_us();
+    if (now - c->reported_us >= PROGRESS_EVERY_US) {
+        c->reported_us = now;
+        o->progress(o->progress_ctx,
+                    &(struct engine_progress){
+                        .batch = c->batch->name,
+                        .phase = "map",
+                        .done = __atomic_load_n(&c->done_bytes,
+                                                __ATOMIC_RELAXED),
+                        .total = c->total_bytes,
+                    });
+    }
+}
+
+/* One piece of a document: the map step. */
+static enum df_status map_piece(void *ctx, const struct df_piece *piece,
+                                struct df_error *err)
+{
+    struct worker *w = ctx;
+
+    if (asked_to_stop(w->crew->plan.options)) {
+        return error_set(err, DF_INTERRUPTED, "interrupted");
+    }
+    w->crew->plan.job->job->map(w->mapper, piece,
+                                combine_emitter(w->combine));
+    report(w);
+    return combine_status(w->combine, err);
+}
+
+static void read_unit(struct worker *w, size_t unit)
+{
+    struct crew *c = w->crew;
+    const struct batch_file *file = reader_unit_file(&c->units, unit);
+    size_t number = (size_t)(file - c->batch->files);
+    bool skip = c->skip != NULL && c->skip[number];
+
+    combine_sign(w->combine, file->section == BATCH_DELETED ? -1 : 1);
+    w->status = reader_read(w->reader, &c->units, unit,
+                            skip ? NULL : map_piece, w, &w->err);
+    if (w->status != DF_OK) {
+        w->failed_unit = unit;
+        __atomic_store_n(&c->failed, 1, __ATOMIC_RELAXED);
+    }
+    (void)__atomic_add_fetch(&c->done_bytes,
+                             reader_unit_bytes(&c->units, unit),
+                             __ATOMIC_RELAXED);
+}
+
+/* Takes units, in order, until none is left or one has failed. */
+static void work(struct worker *w)
+{
+    struct crew *c = w->crew;
+
+    while (w->status == DF_OK &&
+           __atomic_load_n(&c->failed, __ATOMIC_RELAXED) == 0) {
+        size_t unit = __atomic_fetch_add(&c->next_unit, 1, __ATOMIC_RELAXED);
+
+        if (unit >= c->units.count) {
+            break;
+        }
+        read_unit(w, unit);
+        report(w);
+    }
+}
+
+/* Units are taken in order, so every unit before a failed one was read: the
+ * lowest failure is the same for any number of workers. */
+static enum df_status first_failure(const struct crew *c,
+                                    struct df_error *err)
+{
+    const struct worker *first = NULL;
+
+    for (unsigned i = 0; i < c->plan.threads; i++) {
+        const struct worker *w = &c->workers[i];
+
+        if (w->status != DF_OK &&
+            (first == NULL || w->failed_unit < first->failed_unit)) {
+            first = w;
+        }
+    }
+    if (first == NULL) {
+        return DF_OK;
+    }
+    *err = first->err;
+    return first->status;
+}
+
+enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
+                        struct df_error *err)
+{
+    struct reader_cut cut = crew_cut(c->plan.job, c->plan.options);
+    enum df_status status =
+        reader_plan_units(&c->units, batch, &cut, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    c->batch = batch;
+    c->skip = skip;
+    c->next_unit = 0;
+    c->done_bytes = 0;
+    c->total_bytes = 0;
+    for (size_t i = 0; i < batch->file_count; i++) {
+        c->total_bytes += batch->files[i].length;
+    }
+#pragma omp parallel for num_threads(c->plan.threads) schedule(static, 1)
+    for (unsigned i = 0; i < c->plan.threads; i++) {
+        work(&c->workers[i]);
+    }
+    status = first_failure(c, err);
+    if (status == DF_OK) {
+        status = reader_finish(&c->units, err);
+    }
+    reader_units_fini(&c->units);
+    return status;
+}
+
+/* ---- combine's last step, and reduce ---- */
+
+enum df_status crew_finish(struct crew *c, struct df_error *err)
+{
+#pragma omp parallel for num_threads(c->plan.threads) schedule(static, 1)
+    for (unsigned i = 0; i < c->plan.threads; i++) {
+        struct worker *w = &c->workers[i];
+
+        w->failed_unit = i;
+        w->status = combine_finish(w->combine, &w->err);
+    }
+    return first_failure(c, err);
+}
+
+enum df_status crew_reduce(struct crew *c, struct df_error *err)
+{
+    unsigned parts = c->plan.parts;
+    unsigned threads = c->plan.threads < parts ? c->plan.threads : parts;
+    size_t memory = c->plan.memory / parts;
+    enum df_status statuses[VIEW_SHARDS_MAX] = { DF_OK };
+    struct df_error *errors = calloc(parts, sizeof *errors);
+    enum df_status status = DF_OK;
+
+    if (errors == NULL) {
+        return error_no_memory(err);
+    }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        statuses[i] = reduce_open(&c->reducers[i], c->combines,
+                                  c->plan.threads, i, memory, &errors[i]);
+    }
+    for (unsigned i = 0; status == DF_OK && i < parts; i++) {
+        if (statuses[i] != DF_OK) {
+            *err = errors[i];
+            status = statuses[i];
+        }
+    }
+    free(errors);
+    return status;
+}
+
+struct run_source *crew_run(struct crew *c, unsigned part)
+{
+    return reduce_run(c->reducers[part]);
+}
+
+struct reduce_bound crew_bound(const struct crew *c, unsigned part)
+{
+    return reduce_bound(c->reducers[part]);
+}
+
+struct crew_stats crew_stats(const struct crew *c)
+{
+    struct crew_stats sum = { 0 };
+
+    for (unsigned i = 0; i < c->plan.threads; i++) {
+        struct combine *combine = c->workers[i].combine;
+        struct combine_stats one = combine_stats(combine);
+        const struct df_emitter *e = combine_emitter(combine);
+
+        sum.pairs += one.pairs;
+        sum.spills += one.spills;
+        for (unsigned k = 0; k < DF_COUNTERS_MAX; k++) {
+            sum.counters[k] += e->counters[k];
+        }
+    }
+    return sum;
+}
+
+/* ---- hash only ---- */
+
+enum df_status crew_hash(const struct jobspec *job, struct batch *batch,
+                         const struct engine_options *options,
+                         struct df_error *err)
+{
+    struct reader_cut cut = crew_cut(job, options);
+    struct reader_units units;
+    struct reader *reader = NULL;
+    enum df_status status = reader_plan_units(&units, batch, &cut, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status = reader_open(&reader, &cut, err);
+    for (size_t i = 0; status == DF_OK && i < units.count; i++) {
+        status = asked_to_stop(options)
+                     ? error_set(err, DF_INTERRUPTED, "interrupted")
+                     : reader_read(reader, &units, i, NULL, NULL, err);
+    }
+    if (status == DF_OK) {
+        status = reader_finish(&units, err);
+    }
+    reader_close(reader);
+    reader_units_fini(&units);
+    return status;
+}

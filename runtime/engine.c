@@ -1,0 +1,262 @@
+/*
+ * The way of the data, on one page: apply() below is
+ *
+ *     input -> map -> combine -> partition -> reduce -> install
+ *
+ * for one batch, each step a call. Around it: which batches, in which order
+ * (run.c), what the ledger says of each (plan.c), who is to blame when a row
+ * would become negative (negative.c), the same steps for a full
+ * recomputation that replaces the view (rebuild.c) or is compared with it
+ * (verify.c).
+ *
+ * The memory budget is dealt out once: a half to the tables that map fills
+ * (to the buffers that merge what they spilled, afterwards), a quarter to the
+ * pages that install dirties, the rest to what is small.
+ */
+#include "runtime/application.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "runtime/crew.h"
+#include "runtime/negative.h"
+#include "runtime/plan.h"
+
+#ifndef DELTAFOLD_VERSION
+#error "the build says which version this is"
+#endif
+
+static const char program[] = "deltafold " DELTAFOLD_VERSION;
+
+enum df_status application_init(struct application *a, struct df_error *err)
+{
+    a->skip = calloc(a->batch->file_count + 1, sizeof(bool));
+    return a->skip == NULL ? error_no_memory(err) : DF_OK;
+}
+
+void application_fini(struct application *a)
+{
+    crew_close(a->crew);
+    install_negatives_fini(&a->negatives);
+    buf_fini(&a->quarantine);
+    free(a->skip);
+}
+
+/* ---- input, map, combine ---- */
+
+enum df_status application_map(struct application *a, unsigned parts,
+                               struct df_error *err)
+{
+    struct crew_plan plan = {
+        .job = a->job,
+        .shape = view_definition(a->v)->shape,
+        .parts = parts,
+        .threads = crew_threads(a->options),
+        .memory = crew_memory(a->options) / 2,
+        .scratch = view_scratch(a->v),
+        .sample = 1,
+        .options = a->options,
+    };
+    enum df_status status = crew_open(&a->crew, &plan, err);
+
+    if (status == DF_OK) {
+        status = crew_map(a->crew, a->batch, a->skip, err);
+    }
+    if (status == DF_OK) {
+        status = batch_digest(a->batch, &a->entry.digest, err);
+    }
+    a->entry.map_us = (uint64_t)(clock_us() - a->started_us);
+    return status;
+}
+
+/* Now that the content is known: is it a repeat under another name? */
+static enum df_status check_content(struct application *a,
+                                    struct df_error *err)
+{
+    struct snapshot *s;
+    enum df_status status = snapshot_open(&s, a->v, err);
+
+    if (status == DF_OK) {
+        status = plan_check_content(s, a->batch, a->entry.digest, a->options,
+                                    err);
+        snapshot_close(s);
+    }
+    return status;
+}
+
+/* ---- partition, reduce ---- */
+
+enum df_status application_reduce(struct application *a, struct df_error *err)
+{
+    int64_t begun = clock_us();
+    enum df_status status = crew_finish(a->crew, err);
+
+    if (status == DF_OK) {
+        status = crew_reduce(a->crew, err);
+    }
+    a->entry.reduce_us = (uint64_t)(clock_us() - begun);
+    return status;
+}
+
+/* ---- install ---- */
+
+static void fill_entry(struct application *a)
+{
+    struct crew_stats stats = crew_stats(a->crew);
+    struct ledger_entry *e = &a->entry;
+
+    e->kind = LEDGER_BATCH;
+    e->name = bytes_of_string(a->batch->name);
+    e->program = bytes_of_string(program);
+    e->pairs = stats.pairs;
+    e->spills = stats.spills;
+    memcpy(e->counters, stats.counters, sizeof e->counters);
+    for (size_t i = 0; i < a->batch->file_count; i++) {
+        const struct batch_file *f = &a->batch->files[i];
+
+        e->input_bytes += f->length;
+        e->quarantined += a->skip[i] ? 1 : 0;
+        if (!a->skip[i]) {
+            e->inserted += f->section == BATCH_INSERTED ? 1 : 0;
+            e->deleted += f->section == BATCH_DELETED ? 1 : 0;
+        }
+    }
+}
+
+/* The batch's files as the ledger keeps them; NULL without memory. */
+static struct ledger_file *ledger_files(const struct batch *batch,
+                                        const bool *skip)
+{
+    struct ledger_file *files =
+        calloc(batch->file_count + 1, sizeof *files);
+
+    for (size_t i = 0; files != NULL && i < batch->file_count; i++) {
+        const struct batch_file *f = &batch->files[i];
+
+        files[i] = (struct ledger_file){
+            .inserted = f->section == BATCH_INSERTED,
+            .quarantined = skip != NULL && skip[i],
+            .path = bytes_of_string(f->path),
+            .id = f->id,
+            .length = f->length,
+            .mtime = f->mtime,
+            .hash = f->hash,
+        };
+    }
+    return files;
+}
+
+void application_deal(struct application *a, unsigned parts,
+                      struct install_shard *shards)
+{
+    fill_entry(a);
+    for (unsigned i = 0; i < parts; i++) {
+        struct reduce_bound bound = crew_bound(a->crew, i);
+
+        shards[i] = (struct install_shard){
+            .run = crew_run(a->crew, i),
+            .rows_bound = bound.rows,
+            .bytes_bound = bound.bytes,
+        };
+    }
+}
+
+static enum df_status install(struct application *a, struct df_error *err)
+{
+    struct install_shard shards[VIEW_SHARDS_MAX];
+    struct ledger_file *files = ledger_files(a->batch, a->skip);
+    struct install_batch b = {
+        .method = a->options->method,
+        .shards = shards,
+        .entry = &a->entry,
+        .files = files,
+        .file_count = a->batch->file_count,
+        .memory = crew_memory(a->options) / 4,
+        .threads = crew_threads(a->options),
+        .allow_negative = a->options->on_negative == ENGINE_NEGATIVE_ALLOW,
+        .record_high = a->raises_high,
+        .started_us = a->started_us,
+        .stop = a->options->stop,
+    };
+    enum df_status status;
+
+    if (files == NULL) {
+        return error_no_memory(err);
+    }
+    application_deal(a, view_definition(a->v)->shards, shards);
+    status = install_batch(a->v, &b, &a->negatives, err);
+    free(files);
+    return status;
+}
+
+/* ---- one batch ---- */
+
+static enum df_status apply(struct application *a, struct df_error *err)
+{
+    unsigned parts = view_definition(a->v)->shards;
+    enum df_status status = application_map(a, parts, err);
+
+    if (status == DF_OK) {
+        status = check_content(a, err);
+    }
+    if (status == DF_OK) {
+        status = application_reduce(a, err);
+    }
+    if (status == DF_OK) {
+        status = install(a, err);
+    }
+    crew_close(a->crew);
+    a->crew = NULL;
+    return status;
+}
+
+/* Rows would become negative: says by whom, or leaves the culprits out. */
+static enum df_status blame(struct application *a, size_t *left_out,
+                            struct df_error *err)
+{
+    struct row_shape shape = view_definition(a->v)->shape;
+    struct snapshot *s;
+    enum df_status status;
+
+    *left_out = 0;
+    if (a->options->on_negative != ENGINE_NEGATIVE_QUARANTINE) {
+        return negative_name(a->job, a->batch, a->skip, shape, &a->negatives,
+                             a->options, err);
+    }
+    status = snapshot_open(&s, a->v, err);
+    if (status != DF_OK) {
+        return status;
+    }
+    status = negative_mark(a->job, a->batch, s, shape, &a->negatives,
+                           a->options, a->skip, left_out, err);
+    snapshot_close(s);
+    if (status == DF_OK && *left_out == 0) {
+        return negative_name(a->job, a->batch, a->skip, shape, &a->negatives,
+                             a->options, err);
+    }
+    if (status == DF_OK) {
+        status = negative_quarantine(view_path(a->v), a->batch, a->skip,
+                                     &a->quarantine, err);
+    }
+    return status;
+}
+
+/* Applies a batch; with quarantine again and again, until what is left makes
+ * nothing negative. Each round leaves out at least one more deletion. */
+enum df_status application_apply(struct application *a, struct df_error *err)
+{
+    enum df_status status;
+    size_t left_out;
+
+    do {
+        left_out = 0;
+        a->entry = (struct ledger_entry){ 0 };
+        install_negatives_fini(&a->negatives);
+        status = apply(a, err);
+        if (status == DF_INPUT && a->negatives.count > 0) {
+            status = blame(a, &left_out, err);
+        }
+    } while (left_out > 0 && status == DF_OK);
+    return status;
+}
+

@@ -1,0 +1,263 @@
+/*
+ * A tree of losers: leaves are the sources, each inner node remembers who
+ * lost the match there, and who never lost is next. When the winner has
+ * moved on to its next row it plays again the matches on its own way to the
+ * root, one comparison per level. Here with three sources, next is "ant":
+ *
+ *              ant (2)                   the winner
+ *                |
+ *             bee (0)                    lost to ant
+ *             /     \
+ *        cow (1)     \                   lost to bee
+ *        /     \      \
+ *    0: bee  1: cow  2: ant
+ */
+#include "runtime/merge.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "runtime/sort.h"
+
+struct leaf {
+    struct run_source *source;
+    const struct row *row; /* NULL at its end */
+    uint64_t word;         /* first eight bytes of the row's head */
+};
+
+enum { NOBODY = -1 };
+
+struct merge {
+    struct run_source source; /* first: what callers hold */
+    struct row_shape shape;
+    int n;
+    struct leaf *leaves;
+    int *losers;     /* by node, 1 to n - 1; losers[0] is the winner */
+    bool is_started; /* leaves and losers are filled */
+    struct buf tail; /* of the row handed out, like the next two */
+    struct row row;
+    uint64_t word;
+    uint8_t head[ROW_HEAD_MAX];
+    int64_t values[DF_COMPONENTS_MAX];
+};
+
+static enum df_status fetch(struct leaf *leaf, struct df_error *err)
+{
+    enum df_status status = leaf->source->next(leaf->source, &leaf->row, err);
+
+    if (status == DF_OK && leaf->row != NULL) {
+        leaf->word = sort_word(leaf->row->head, 0);
+    }
+    return status;
+}
+
+static bool is_before(const struct merge *m, int a, int b)
+{
+    const struct leaf *x = &m->leaves[a];
+    const struct leaf *y = &m->leaves[b];
+
+    if (x->row == NULL || y->row == NULL) {
+        return x->row != NULL;
+    }
+    if (x->word != y->word) {
+        return x->word < y->word;
+    }
+    return bytes_compare(x->row->head, y->row->head) < 0;
+}
+
+/* Plays the matches from leaf w up. While the tree is being built a node may
+ * be empty: there w waits for its opponent. */
+static void play(struct merge *m, int w)
+{
+    for (int node = (w + m->n) / 2; node >= 1; node /= 2) {
+        int opponent = m->losers[node];
+
+        if (opponent == NOBODY) {
+            m->losers[node] = w;
+            return;
+        }
+        if (is_before(m, opponent, w)) {
+            m->losers[node] = w;
+            w = opponent;
+        }
+    }
+    m->losers[0] = w;
+}
+
+static enum df_status start(struct merge *m, struct df_error *err)
+{
+    for (int i = 0; i < m->n; i++) {
+        enum df_status status = fetch(&m->leaves[i], err);
+
+        if (status != DF_OK) {
+            return status;
+        }
+        m->losers[i] = NOBODY;
+    }
+    for (int i = 0; i < m->n; i++) {
+        play(m, i);
+    }
+    m->is_started = true;
+    return DF_OK;
+}
+
+static enum df_status advance(struct merge *m, struct df_error *err)
+{
+    int winner = m->losers[0];
+    enum df_status status = fetch(&m->leaves[winner], err);
+
+    if (status == DF_OK) {
+        play(m, winner);
+    }
+    return status;
+}
+
+/* Copies the winner's row, for its source moves on before it is used. */
+static enum df_status take_row(struct merge *m, const struct leaf *leaf,
+                               struct df_error *err)
+{
+    const struct row *row = leaf->row;
+
+    memcpy(m->head, row->head.data, row->head.len);
+    memcpy(m->values, row->values, m->shape.components * sizeof *m->values);
+    m->word = leaf->word;
+    m->row.head.len = row->head.len;
+    m->row.tail.len = 0;
+    if (row->tail.len != 0) {
+        buf_reset(&m->tail);
+        if (!buf_append(&m->tail, row->tail.data, row->tail.len)) {
+            return error_no_memory(err);
+        }
+        m->row.tail = buf_bytes(&m->tail);
+    }
+    return DF_OK;
+}
+
+static bool is_same_head(const struct merge *m, const struct leaf *leaf)
+{
+    return leaf->row != NULL && leaf->word == m->word &&
+           bytes_equal(leaf->row->head, m->row.head);
+}
+
+static enum df_status add_row(struct merge *m, const struct row *row,
+                              struct df_error *err)
+{
+    if (!bytes_equal(row->tail, m->row.tail)) {
+        return row_collision(err, m->shape, row->head, row->tail);
+    }
+    if (!row_values_add(m->shape.components, m->values, row->values)) {
+        return row_overflow(err, m->shape, row->head, row->tail);
+    }
+    return DF_OK;
+}
+
+/* Sums all rows with the next head into m->row. */
+static enum df_status sum_rows(struct merge *m, struct df_error *err)
+{
+    const struct leaf *leaf = &m->leaves[m->losers[0]];
+    enum df_status status = take_row(m, leaf, err);
+
+    if (status == DF_OK) {
+        status = advance(m, err);
+    }
+    while (status == DF_OK &&
+           is_same_head(m, leaf = &m->leaves[m->losers[0]])) {
+        status = add_row(m, leaf->row, err);
+        if (status == DF_OK) {
+            status = advance(m, err);
+        }
+    }
+    return status;
+}
+
+static enum df_status merge_next(struct run_source *source,
+                                 const struct row **row, struct df_error *err)
+{
+    struct merge *m = (struct merge *)source;
+    enum df_status status = DF_OK;
+
+    if (m->n == 1) { /* a run has no repeats and no zeros: pass it on */
+        return m->leaves[0].source->next(m->leaves[0].source, row, err);
+    }
+    *row = NULL;
+    if (m->n == 0) {
+        return DF_OK;
+    }
+    if (!m->is_started) {
+        status = start(m, err);
+    }
+    while (status == DF_OK && m->leaves[m->losers[0]].row != NULL) {
+        status = sum_rows(m, err);
+        if (status == DF_OK &&
+            !row_values_zero(m->shape.components, m->values)) {
+            *row = &m->row;
+            break;
+        }
+    }
+    return status;
+}
+
+static enum df_status merge_rewind(struct run_source *source,
+                                   struct df_error *err)
+{
+    struct merge *m = (struct merge *)source;
+
+    m->is_started = false;
+    for (int i = 0; i < m->n; i++) {
+        struct run_source *s = m->leaves[i].source;
+        enum df_status status = s->rewind(s, err);
+
+        if (status != DF_OK) {
+            return status;
+        }
+    }
+    return DF_OK;
+}
+
+enum df_status merge_open(struct run_source **merge, struct row_shape shape,
+                          struct run_source *const *sources, size_t n,
+                          struct df_error *err)
+{
+    struct merge *m = calloc(1, sizeof *m);
+
+    assert(n < INT32_MAX / 2);
+    *merge = NULL;
+    if (m == NULL) {
+        return error_no_memory(err);
+    }
+    m->source.next = merge_next;
+    m->source.rewind = merge_rewind;
+    m->shape = shape;
+    m->n = (int)n;
+    m->row.head.data = m->head;
+    m->row.values = m->values;
+    m->leaves = calloc(n + 1, sizeof *m->leaves);
+    m->losers = calloc(n + 1, sizeof *m->losers);
+    if (m->leaves == NULL || m->losers == NULL) {
+        merge_close(&m->source);
+        return error_no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        m->leaves[i].source = sources[i];
+    }
+    *merge = &m->source;
+    return DF_OK;
+}
+
+void merge_close(struct run_source *merge)
+{
+    struct merge *m = (struct merge *)merge;
+
+    if (m != NULL) {
+        buf_fini(&m->tail);
+        free(m->losers);
+        free(m->leaves);
+        free(m);
+    }
+}
+
+size_t merge_memory(size_t n)
+{
+    return sizeof(struct merge) +
+           (n + 1) * (sizeof(struct leaf) + sizeof(int));
+}

@@ -1,0 +1,210 @@
+/* Copies of the documents that --on-negative=quarantine leaves out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/negative.h"
+
+enum { COPY_BUFFER = 64 << 10, DIRECTORY_MODE = 0777, FILE_MODE = 0666 };
+
+/* Makes the directories above a file; `path` is changed and restored. */
+static enum df_status make_parents(char *path, struct df_error *err)
+{
+    for (char *at = path + 1; *at != '\0'; at++) {
+        if (*at != '/') {
+            continue;
+        }
+        *at = '\0';
+        if (mkdir(path, DIRECTORY_MODE) != 0 && errno != EEXIST) {
+            enum df_status status = error_errno(err, errno, "%s", path);
+
+            *at = '/';
+            return status;
+        }
+        *at = '/';
+    }
+    return DF_OK;
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        if (n > 0) {
+            data += n;
+            len -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+static enum df_status copy_bytes(int from, int to, const char *name,
+                                 struct df_error *err)
+{
+    char *buffer = malloc(COPY_BUFFER);
+    enum df_status status = DF_OK;
+    ssize_t n = 1;
+
+    if (buffer == NULL) {
+        return error_no_memory(err);
+    }
+    while (status == DF_OK && n != 0) {
+        n = read(from, buffer, COPY_BUFFER);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 || !write_all(to, buffer, (size_t)n)) {
+            status = error_errno(err, errno, "%s", name);
+        }
+    }
+    if (status == DF_OK && fsync(to) != 0) {
+        status = error_errno(err, errno, "%s", name);
+    }
+    free(buffer);
+    return status;
+}
+
+static enum df_status copy_file(const char *from, char *to,
+                                struct df_error *err)
+{
+    enum df_status status = make_parents(to, err);
+    int in;
+    int out;
+
+    if (status != DF_OK) {
+        return status;
+    }
+    in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (in < 0) {
+        return error_errno(err, errno, "%s", from);
+    }
+    out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+    if (out < 0) {
+        status = error_errno(err, errno, "%s", to);
+    } else {
+        status = copy_bytes(in, out, to, err);
+        (void)close(out);
+    }
+    (void)close(in);
+    return status;
+}
+
+/* As manifests and TSV write what would end a field. */
+static bool append_escaped(struct buf *out, struct bytes text)
+{
+    static const char special[] = "\t\n\r\\";
+    static const char letters[] = "tnr\\";
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < text.len; i++) {
+        const char *at = memchr(special, text.data[i], sizeof special - 1);
+
+        ok = at == NULL
+                 ? buf_append_byte(out, text.data[i])
+                 : buf_append_byte(out, '\\') &&
+                       buf_append_byte(out, (uint8_t)letters[at - special]);
+    }
+    return ok;
+}
+
+/* A manifest line, where the id is not the path below the section. */
+static bool append_manifest(struct buf *manifest, const struct batch_file *f)
+{
+    struct bytes path = bytes_of_string(strchr(f->path, '/') + 1);
+
+    return bytes_equal(path, f->id) ||
+           (append_escaped(manifest, bytes_of_string(f->path)) &&
+            buf_append_byte(manifest, '\t') &&
+            append_escaped(manifest, f->id) &&
+            buf_append_byte(manifest, '\n'));
+}
+
+static enum df_status copy_one(const struct batch *batch, size_t file,
+                               const char *directory, struct df_error *err)
+{
+    char *from = NULL;
+    char *to = NULL;
+    enum df_status status;
+
+    if (asprintf(&from, "%s/%s", batch->path, batch->files[file].path) < 0) {
+        return error_no_memory(err);
+    }
+    if (asprintf(&to, "%s/%s", directory, batch->files[file].path) < 0) {
+        free(from);
+        return error_no_memory(err);
+    }
+    status = copy_file(from, to, err);
+    free(from);
+    free(to);
+    return status;
+}
+
+static enum df_status write_manifest(const char *directory,
+                                     struct bytes manifest,
+                                     struct df_error *err)
+{
+    enum df_status status = DF_OK;
+    char *path = NULL;
+    int fd;
+
+    if (manifest.len == 0) {
+        return DF_OK;
+    }
+    if (asprintf(&path, "%s/manifest.tsv", directory) < 0) {
+        return error_no_memory(err);
+    }
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+    if (fd < 0 ||
+        !write_all(fd, (const char *)manifest.data, manifest.len) ||
+        fsync(fd) != 0) {
+        status = error_errno(err, errno, "%s", path);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    free(path);
+    return status;
+}
+
+enum df_status negative_quarantine(const char *view_path,
+                                   const struct batch *batch,
+                                   const bool *skip, struct buf *directory,
+                                   struct df_error *err)
+{
+    struct buf manifest = { 0 };
+    size_t len = strlen(view_path);
+    enum df_status status = DF_OK;
+
+    while (len > 1 && view_path[len - 1] == '/') {
+        len--;
+    }
+    buf_reset(directory);
+    if (!buf_append(directory, view_path, len) ||
+        !buf_printf(directory, ".quarantine/%s", batch->name) ||
+        !buf_append_byte(directory, 0)) {
+        return error_no_memory(err);
+    }
+    for (size_t i = 0; status == DF_OK && i < batch->file_count; i++) {
+        if (!skip[i]) {
+            continue;
+        }
+        status = copy_one(batch, i, (const char *)directory->data, err);
+        if (status == DF_OK &&
+            !append_manifest(&manifest, &batch->files[i])) {
+            status = error_no_memory(err);
+        }
+    }
+    if (status == DF_OK) {
+        status = write_manifest((const char *)directory->data,
+                                buf_bytes(&manifest), err);
+    }
+    buf_fini(&manifest);
+    return status;
+}

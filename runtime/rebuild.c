@@ -1,0 +1,115 @@
+/*
+ * A view computed anew from the surviving documents: the steps of engine.c
+ * over a directory of documents, and an installation that replaces all rows.
+ */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "runtime/application.h"
+#include "runtime/plan.h"
+
+/* Whether a ledger entry is of a batch that the documents contain. */
+static bool keep_entry(void *ctx, struct bytes name)
+{
+    const char *const *as_of = ctx;
+
+    return *as_of == NULL || plan_compare(*as_of, name) >= 0;
+}
+
+/* Up to which batch the documents stand. */
+static enum df_status standing(struct application *a, const char *as_of,
+                               struct buf *name, struct df_error *err)
+{
+    struct snapshot *s;
+    struct bytes high;
+    enum df_status status;
+
+    if (as_of != NULL && strlen(as_of) > PLAN_NAME_MAX) {
+        return error_set(err, DF_USAGE, "--as-of: longer than a name can be");
+    }
+    if (as_of != NULL) {
+        return buf_append_string(name, as_of) ? DF_OK : error_no_memory(err);
+    }
+    status = snapshot_open(&s, a->v, err);
+    if (status == DF_OK) {
+        high = snapshot_ledger_high(s);
+        if (!buf_append(name, high.data, high.len)) {
+            status = error_no_memory(err);
+        }
+        snapshot_close(s);
+    }
+    return status;
+}
+
+static enum df_status swap_in(struct application *a, const char *as_of,
+                              struct bytes name, unsigned shards,
+                              struct df_error *err)
+{
+    struct install_shard runs[VIEW_SHARDS_MAX];
+    struct install_rebuild how = { .shards = shards,
+                                   .high = name,
+                                   .covered = name,
+                                   .keep = keep_entry,
+                                   .keep_ctx = &as_of };
+    struct install_batch b = {
+        .shards = runs,
+        .entry = &a->entry,
+        .memory = crew_memory(a->options) / 4,
+        .threads = crew_threads(a->options),
+        .allow_negative = true,
+        .started_us = a->started_us,
+        .stop = a->options->stop,
+    };
+
+    application_deal(a, shards, runs);
+    a->entry.name = name;
+    return install_rebuild(a->v, &b, &how, &a->negatives, err);
+}
+
+static enum df_status rebuild(struct application *a, const char *as_of,
+                              struct buf *name, unsigned shards,
+                              struct df_error *err)
+{
+    enum df_status status = standing(a, as_of, name, err);
+
+    if (status == DF_OK) {
+        status = application_map(a, shards, err);
+    }
+    if (status == DF_OK) {
+        status = application_reduce(a, err);
+    }
+    if (status == DF_OK) {
+        status = swap_in(a, as_of, buf_bytes(name), shards, err);
+    }
+    return status;
+}
+
+enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
+                              const char *dir, const char *as_of,
+                              unsigned shards,
+                              const struct engine_options *options,
+                              struct ledger_entry *entry,
+                              struct df_error *err)
+{
+    struct batch documents;
+    struct buf name = { 0 };
+    struct application a = { .v = v, .job = job, .options = options };
+    enum df_status status = batch_scan_tree(&documents, dir, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    a.batch = &documents;
+    a.started_us = clock_us();
+    status = application_init(&a, err);
+    if (status == DF_OK) {
+        shards = shards == 0 ? view_definition(v)->shards : shards;
+        status = rebuild(&a, as_of, &name, shards, err);
+    }
+    *entry = a.entry;
+    entry->name = as_of == NULL ? bytes_of(NULL, 0) : bytes_of_string(as_of);
+    application_fini(&a);
+    buf_fini(&name);
+    batch_fini(&documents);
+    return status;
+}

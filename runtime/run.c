@@ -1,0 +1,226 @@
+/*
+ * A run over many batches: which there are, in which order, and what becomes
+ * of each.
+ */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "runtime/application.h"
+#include "runtime/plan.h"
+
+struct run {
+    struct view *v;
+    const struct jobspec *job;
+    const struct engine_options *options;
+    engine_report_fn *report;
+    void *ctx;
+    struct df_error *err;
+};
+
+static void report_batch(const struct run *r, enum engine_outcome outcome,
+                         const struct batch *batch,
+                         const struct ledger_entry *entry,
+                         const char *quarantine)
+{
+    r->report(r->ctx, &(struct engine_report){
+                          .outcome = outcome,
+                          .name = batch->name,
+                          .batch = batch,
+                          .notices = batch->notices,
+                          .notice_count = batch->notice_count,
+                          .entry = entry,
+                          .quarantine = quarantine,
+                      });
+}
+
+static enum df_status apply_and_report(const struct run *r,
+                                       struct batch *batch,
+                                       const struct plan *plan,
+                                       int64_t started_us)
+{
+    struct application a = {
+        .v = r->v,
+        .job = r->job,
+        .options = r->options,
+        .batch = batch,
+        .raises_high = plan->raises_high,
+        .started_us = started_us,
+    };
+    enum df_status status = application_init(&a, r->err);
+
+    if (status == DF_OK) {
+        status = application_apply(&a, r->err);
+    }
+    if (status == DF_OK) {
+        report_batch(r, ENGINE_APPLIED, batch, &a.entry,
+                     a.quarantine.len > 0 ? (char *)a.quarantine.data
+                                          : NULL);
+    }
+    application_fini(&a);
+    return status;
+}
+
+/* Says what would become of a new batch: its content may be a repeat. */
+static enum df_status try_dry(const struct run *r, struct snapshot *s,
+                              struct batch *batch)
+{
+    struct hash128 digest;
+    enum df_status status = crew_hash(r->job, batch, r->options, r->err);
+
+    if (status == DF_OK) {
+        status = batch_digest(batch, &digest, r->err);
+    }
+    if (status == DF_OK) {
+        status = plan_check_content(s, batch, digest, r->options, r->err);
+    }
+    if (status == DF_OK) {
+        report_batch(r, ENGINE_WOULD_APPLY, batch, NULL, NULL);
+    }
+    return status;
+}
+
+static enum df_status run_scanned(const struct run *r, struct batch *batch,
+                                  int64_t started_us)
+{
+    struct snapshot *s;
+    struct plan plan;
+    bool apply_it;
+    enum df_status status = snapshot_open(&s, r->v, r->err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status = plan_batch(&plan, s, r->job, batch, r->options, r->err);
+    apply_it = status == DF_OK && plan.outcome == ENGINE_APPLIED;
+    if (status == DF_OK && !apply_it) {
+        report_batch(r, plan.outcome, batch,
+                     plan.outcome == ENGINE_ALREADY_APPLIED ? &plan.entry
+                                                            : NULL,
+                     NULL);
+    }
+    if (apply_it && r->options->dry_run) {
+        status = try_dry(r, s, batch);
+        apply_it = false;
+    }
+    snapshot_close(s);
+    return apply_it ? apply_and_report(r, batch, &plan, started_us) : status;
+}
+
+static enum df_status run_path(const struct run *r, const char *path)
+{
+    int64_t started_us = clock_us();
+    struct batch batch;
+    enum df_status status;
+
+    if (r->options->stop != NULL && *r->options->stop != 0) {
+        return error_set(r->err, DF_INTERRUPTED, "interrupted");
+    }
+    status = batch_scan(&batch, path, r->err);
+    if (status == DF_OK) {
+        status = run_scanned(r, &batch, started_us);
+        batch_fini(&batch);
+    }
+    return status;
+}
+
+/* All batches under all paths, in natural order of their names. */
+struct queue {
+    struct batch_list *lists; /* one per path given */
+    size_t list_count;
+    struct queued {
+        const char *name;
+        const char *path;
+    } *batches;
+    size_t count;
+};
+
+static int compare_queued(const void *a, const void *b)
+{
+    const struct queued *x = a;
+    const struct queued *y = b;
+    int order = batch_name_compare(x->name, y->name);
+
+    return order != 0 ? order : strcmp(x->path, y->path);
+}
+
+static void queue_fini(struct queue *q)
+{
+    for (size_t i = 0; i < q->list_count; i++) {
+        batch_list_fini(&q->lists[i]);
+    }
+    free(q->lists);
+    free(q->batches);
+}
+
+static enum df_status queue_sort(struct queue *q, struct df_error *err)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < q->list_count; i++) {
+        total += q->lists[i].count;
+    }
+    q->batches = calloc(total + 1, sizeof *q->batches);
+    if (q->batches == NULL) {
+        return error_no_memory(err);
+    }
+    for (size_t i = 0; i < q->list_count; i++) {
+        for (size_t k = 0; k < q->lists[i].count; k++) {
+            q->batches[q->count++] =
+                (struct queued){ .name = q->lists[i].names[k],
+                                 .path = q->lists[i].paths[k] };
+        }
+    }
+    qsort(q->batches, q->count, sizeof *q->batches, compare_queued);
+    return DF_OK;
+}
+
+static enum df_status queue_init(struct queue *q, const struct run *r,
+                                 const char *const *paths, size_t n)
+{
+    *q = (struct queue){ .lists = calloc(n + 1, sizeof *q->lists) };
+    if (q->lists == NULL) {
+        return error_no_memory(r->err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct batch_list *list = &q->lists[i];
+        enum df_status status = batch_list_open(list, paths[i], r->err);
+
+        if (status != DF_OK) {
+            return status;
+        }
+        q->list_count++;
+        if (list->notice_count > 0) {
+            r->report(r->ctx,
+                      &(struct engine_report){
+                          .outcome = ENGINE_LISTED,
+                          .name = paths[i],
+                          .notices = list->notices,
+                          .notice_count = list->notice_count,
+                      });
+        }
+    }
+    return queue_sort(q, r->err);
+}
+
+enum df_status engine_run(struct view *v, const struct jobspec *job,
+                          const char *const *paths, size_t n,
+                          const struct engine_options *options,
+                          engine_report_fn *report, void *ctx,
+                          struct df_error *err)
+{
+    struct run r = { .v = v,
+                     .job = job,
+                     .options = options,
+                     .report = report,
+                     .ctx = ctx,
+                     .err = err };
+    struct queue q;
+    enum df_status status = queue_init(&q, &r, paths, n);
+
+    for (size_t i = 0; status == DF_OK && i < q.count; i++) {
+        status = run_path(&r, q.batches[i].path);
+    }
+    queue_fini(&q);
+    return status;
+}
+

@@ -1,0 +1,186 @@
+/*
+ * A radix sort from the first byte on, in place ("American flag"): count how
+ * many entries have each value of the byte, then swap every entry into the
+ * stretch of its value. Bytes that all entries of a range share are skipped
+ * at once, and where eight bytes are used up the next eight are fetched, so
+ * rows are touched once per eight bytes and not once per comparison:
+ * identifiers of a large code base share long beginnings.
+ *
+ * Recursion goes into all stretches but the longest, which the loop goes on
+ * with; so it is never deeper than log2(n), whatever the heads are.
+ */
+#include "runtime/sort.h"
+
+#include <assert.h>
+
+enum {
+    WORD = 8,   /* bytes in sort_entry.word */
+    SMALL = 24, /* as few are sorted by insertion */
+    BY_PART = -1
+};
+
+/* The stretch an entry belongs to: its part, or the byte of its word that
+ * is `shift` bits up. */
+static inline unsigned bucket_of(const struct sort_entry *e, int shift)
+{
+    return shift == BY_PART ? e->part : (unsigned)(e->word >> shift) & 0xff;
+}
+
+/* Swaps entries into their buckets; begin[b] is where bucket b starts, for
+ * b up to and including `buckets`. */
+static void permute(struct sort_entry *e, int shift, unsigned buckets,
+                    const size_t *begin)
+{
+    size_t next[SORT_PARTS_MAX];
+
+    memcpy(next, begin, buckets * sizeof *next);
+    for (unsigned b = 0; b < buckets; b++) {
+        while (next[b] < begin[b + 1]) {
+            struct sort_entry moving = e[next[b]];
+            unsigned to = bucket_of(&moving, shift);
+
+            while (to != b) {
+                struct sort_entry displaced = e[next[to]];
+
+                e[next[to]++] = moving;
+                moving = displaced;
+                to = bucket_of(&moving, shift);
+            }
+            e[next[b]++] = moving;
+        }
+    }
+}
+
+static void distribute(struct sort_entry *e, size_t n, int shift,
+                       unsigned buckets, size_t *begin)
+{
+    memset(begin, 0, (buckets + 1) * sizeof *begin);
+    for (size_t i = 0; i < n; i++) {
+        begin[bucket_of(&e[i], shift) + 1]++;
+    }
+    for (unsigned b = 0; b < buckets; b++) {
+        begin[b + 1] += begin[b];
+    }
+    permute(e, shift, buckets, begin);
+}
+
+void sort_by_part(struct sort_entry *entries, size_t n, unsigned parts,
+                  size_t *begin)
+{
+    assert(parts <= SORT_PARTS_MAX);
+    distribute(entries, n, BY_PART, parts, begin);
+}
+
+/* Byte order of two heads that agree up to depth. */
+static bool is_before(const struct sort_rows *rows, const struct sort_entry *a,
+                      const struct sort_entry *b, size_t depth)
+{
+    struct bytes x;
+    struct bytes y;
+
+    if (a->word != b->word) {
+        return a->word < b->word;
+    }
+    x = rows->head(rows->ctx, a->ref);
+    y = rows->head(rows->ctx, b->ref);
+    return bytes_compare(bytes_of(x.data + depth, x.len - depth),
+                         bytes_of(y.data + depth, y.len - depth)) < 0;
+}
+
+static void sort_small(const struct sort_rows *rows, struct sort_entry *e,
+                       size_t n, size_t depth)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct sort_entry moving = e[i];
+        size_t to = i;
+
+        while (to > 0 && is_before(rows, &moving, &e[to - 1], depth)) {
+            e[to] = e[to - 1];
+            to--;
+        }
+        e[to] = moving;
+    }
+}
+
+/* Of entries whose words are all the same, moves those to the front whose
+ * heads end in that word, in order, and fetches the next word of the others.
+ * Returns how many have ended: few, for they differ in length alone. */
+static size_t go_deeper(const struct sort_rows *rows, struct sort_entry *e,
+                        size_t n, size_t depth)
+{
+    size_t ended = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct bytes head = rows->head(rows->ctx, e[i].ref);
+
+        if (head.len <= depth + WORD) {
+            struct sort_entry swapped = e[ended];
+
+            e[ended++] = e[i];
+            e[i] = swapped;
+        } else {
+            e[i].word = sort_word(head, depth + WORD);
+        }
+    }
+    sort_small(rows, e, ended, depth);
+    return ended;
+}
+
+/* The bits in which words of the range differ. */
+static uint64_t differing_bits(const struct sort_entry *e, size_t n)
+{
+    uint64_t bits = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        bits |= e[i].word ^ e[0].word;
+    }
+    return bits;
+}
+
+static unsigned longest_bucket(const size_t *begin, unsigned buckets)
+{
+    unsigned longest = 0;
+
+    for (unsigned b = 1; b < buckets; b++) {
+        if (begin[b + 1] - begin[b] > begin[longest + 1] - begin[longest]) {
+            longest = b;
+        }
+    }
+    return longest;
+}
+
+static void sort_range(const struct sort_rows *rows, struct sort_entry *e,
+                       size_t n, size_t depth)
+{
+    size_t begin[256 + 1];
+
+    while (n > SMALL) {
+        uint64_t bits = differing_bits(e, n);
+        unsigned longest;
+
+        if (bits == 0) {
+            size_t ended = go_deeper(rows, e, n, depth);
+
+            e += ended;
+            n -= ended;
+            depth += WORD;
+            continue;
+        }
+        distribute(e, n, 56 - (__builtin_clzll(bits) & ~7), 256, begin);
+        longest = longest_bucket(begin, 256);
+        for (unsigned b = 0; b < 256; b++) {
+            if (b != longest && begin[b + 1] - begin[b] > 1) {
+                sort_range(rows, e + begin[b], begin[b + 1] - begin[b], depth);
+            }
+        }
+        n = begin[longest + 1] - begin[longest];
+        e += begin[longest];
+    }
+    sort_small(rows, e, n, depth);
+}
+
+void sort_by_head(struct sort_entry *entries, size_t n,
+                  const struct sort_rows *rows)
+{
+    sort_range(rows, entries, n, 0);
+}

@@ -1,0 +1,50 @@
+/*
+ * sort.h: references to rows, put in order of partition and head.
+ *
+ * Sorts in place 16-byte entries that carry the next eight bytes of the
+ * head, so that most steps look at nothing else.
+ */
+#ifndef RUNTIME_SORT_H
+#define RUNTIME_SORT_H
+
+#include "base/bytes.h"
+
+struct sort_entry {
+    uint64_t word; /* eight bytes of the head, big-endian, zero-padded; the
+                      first eight before sorting, anything after */
+    uint32_t ref;  /* what the caller knows the row by */
+    uint32_t part; /* its partition */
+};
+
+enum { SORT_PARTS_MAX = 256 };
+
+/* Where heads are looked up. */
+struct sort_rows {
+    const void *ctx;
+    struct bytes (*head)(const void *ctx, uint32_t ref);
+};
+
+/* Eight bytes of a head from `depth` on, as sort_entry.word has them. */
+static inline uint64_t sort_word(struct bytes head, size_t depth)
+{
+    uint8_t padded[8] = { 0 };
+
+    if (depth + 8 <= head.len) {
+        return load_be64(head.data + depth);
+    }
+    if (depth < head.len) {
+        memcpy(padded, head.data + depth, head.len - depth);
+    }
+    return load_be64(padded);
+}
+
+/* Groups entries by part: those of part p are then begin[p] to
+ * begin[p + 1] - 1. */
+void sort_by_part(struct sort_entry *entries, size_t n, unsigned parts,
+                  size_t *begin);
+
+/* Sorts by head; no two heads may be equal. */
+void sort_by_head(struct sort_entry *entries, size_t n,
+                  const struct sort_rows *rows);
+
+#endif

@@ -1,0 +1,506 @@
+/*
+ * A view compared with a recomputation: the steps of engine.c up to reduce,
+ * over the surviving documents or over all applied batches, and then a merge
+ * of each partition's run with the rows of the shard.
+ */
+#include <stdlib.h>
+
+#include "runtime/crew.h"
+
+enum { SHOWN_MAX = 20 /* differences given to the caller, and per shard */ };
+
+struct difference {
+    struct buf row_key; /* in full */
+    int64_t expected[DF_COMPONENTS_MAX];
+    int64_t found[DF_COMPONENTS_MAX];
+};
+
+/* One shard's comparison. */
+struct shard_verdict {
+    struct difference first[SHOWN_MAX]; /* in the shard's order */
+    uint64_t differences;
+    uint64_t rows;
+    struct hash128 view;
+    struct hash128 recomputed;
+    struct buf row_key;
+    struct buf room;
+    enum df_status status;
+    struct df_error err;
+};
+
+struct verification {
+    struct view *v;
+    const struct jobspec *job;
+    const struct engine_options *options;
+    uint64_t sample;
+    struct snapshot *snapshot;
+    struct crew *crew;
+    struct row_shape shape;
+    unsigned shards;
+    struct shard_verdict *shard; /* one per shard */
+    struct engine_verdict *verdict;
+};
+
+/* ---- the recomputation ---- */
+
+static enum df_status map_documents(struct verification *v, const char *dir,
+                                    struct df_error *err)
+{
+    struct batch documents;
+    enum df_status status = batch_scan_tree(&documents, dir, err);
+
+    if (status == DF_OK) {
+        status = crew_map(v->crew, &documents, NULL, err);
+        v->verdict->documents = documents.file_count;
+        batch_fini(&documents);
+    }
+    return status;
+}
+
+/* Quarantined files of an entry, by their place in the batch. */
+struct quarantined {
+    bool *skip;
+    size_t count;
+    size_t next;
+};
+
+static bool note_quarantined(void *ctx, const struct ledger_file *file)
+{
+    struct quarantined *q = ctx;
+
+    if (q->next == q->count) {
+        return false;
+    }
+    q->skip[q->next++] = file->quarantined;
+    return true;
+}
+
+static enum df_status map_applied(struct verification *v,
+                                  const struct ledger_entry *e,
+                                  struct batch *batch, struct df_error *err)
+{
+    struct quarantined q = { .skip = calloc(batch->file_count + 1,
+                                            sizeof(bool)),
+                             .count = batch->file_count };
+    struct hash128 digest;
+    enum df_status status;
+
+    if (q.skip == NULL) {
+        return error_no_memory(err);
+    }
+    status = snapshot_ledger_files(v->snapshot, e->seq, note_quarantined, &q,
+                                   err);
+    if (status == DF_OK) {
+        status = crew_map(v->crew, batch, q.skip, err);
+    }
+    free(q.skip);
+    if (status == DF_OK) {
+        status = batch_digest(batch, &digest, err);
+    }
+    if (status == DF_OK && !hash128_equal(digest, e->digest)) {
+        struct shown name;
+
+        status = error_set(err, DF_LEDGER,
+                           "batch '%s': its content is not what was applied",
+                           shown(&name, e->name));
+    }
+    v->verdict->documents += e->inserted + e->deleted;
+    return status;
+}
+
+/* Where the batch of an entry lies under the directory; NULL if nowhere. */
+static const char *find_batch(const struct batch_list *list,
+                              struct bytes name)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (bytes_equal(bytes_of_string(list->names[i]), name)) {
+            return list->paths[i];
+        }
+    }
+    return NULL;
+}
+
+static enum df_status map_entry(struct verification *v,
+                                const struct batch_list *list,
+                                const struct ledger_entry *e,
+                                struct df_error *err)
+{
+    const char *path = find_batch(list, e->name);
+    struct batch batch;
+    struct shown name;
+    enum df_status status;
+
+    if (e->kind != LEDGER_BATCH) {
+        return error_set(err, DF_USAGE,
+                         "the view was rebuilt from documents, its batches "
+                         "alone do not give it: verify it against a "
+                         "directory of documents");
+    }
+    if (path == NULL) {
+        return error_set(err, DF_INPUT,
+                         "batch '%s': was applied but is not there",
+                         shown(&name, e->name));
+    }
+    status = batch_scan(&batch, path, err);
+    if (status == DF_OK) {
+        status = map_applied(v, e, &batch, err);
+        batch_fini(&batch);
+    }
+    return status;
+}
+
+static enum df_status map_batches(struct verification *v, const char *dir,
+                                  struct df_error *err)
+{
+    uint64_t last = snapshot_state(v->snapshot).seq;
+    struct batch_list list;
+    enum df_status status = batch_list_open(&list, dir, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    for (uint64_t seq = 1; status == DF_OK && seq <= last; seq++) {
+        struct ledger_entry e;
+        bool found;
+
+        status = snapshot_ledger_get(v->snapshot, seq, &e, &found, err);
+        if (status == DF_OK && !found) {
+            status = error_set(err, DF_STATE, "the ledger has no entry %llu",
+                               (unsigned long long)seq);
+        }
+        if (status == DF_OK) {
+            status = map_entry(v, &list, &e, err);
+        }
+    }
+    batch_list_fini(&list);
+    return status;
+}
+
+/* ---- the comparison of one shard ---- */
+
+/* The full row key of a row, left in s->row_key. */
+static enum df_status join(struct shard_verdict *s, const struct row *row,
+                           struct df_error *err)
+{
+    buf_reset(&s->row_key);
+    return row_join(&s->row_key, row->head, row->tail) ? DF_OK
+                                                       : error_no_memory(err);
+}
+
+static struct hash128 digest_of(const struct verification *v,
+                                const struct shard_verdict *s,
+                                const struct row *row)
+{
+    return row_digest(v->shape, buf_bytes(&s->row_key), row->values);
+}
+
+/* Whether the joined row's key is in the sample. */
+static enum df_status is_sampled(const struct verification *v,
+                                 struct shard_verdict *s, bool *sampled,
+                                 struct df_error *err)
+{
+    struct bytes key;
+    struct bytes element;
+
+    *sampled = true;
+    if (v->sample == 1) {
+        return DF_OK;
+    }
+    buf_reset(&s->room);
+    if (!row_decode(v->shape, buf_bytes(&s->row_key), &s->room, &key,
+                    &element)) {
+        return error_set(err, DF_STATE, "a stored row is damaged");
+    }
+    *sampled = row_key_hash(key) % v->sample == 0;
+    return DF_OK;
+}
+
+static enum df_status note(struct verification *v, struct shard_verdict *s,
+                           const struct row *expected,
+                           const struct row *found, struct df_error *err)
+{
+    const struct row *row = expected != NULL ? expected : found;
+    size_t size = v->shape.components * sizeof(int64_t);
+    struct difference *d;
+
+    if (s->differences++ >= SHOWN_MAX) {
+        return DF_OK;
+    }
+    d = &s->first[s->differences - 1];
+    if (!row_join(&d->row_key, row->head, row->tail)) {
+        return error_no_memory(err);
+    }
+    if (expected != NULL) {
+        memcpy(d->expected, expected->values, size);
+    }
+    if (found != NULL) {
+        memcpy(d->found, found->values, size);
+    }
+    return DF_OK;
+}
+
+/* The view's next row that is in the sample. */
+static enum df_status next_found(struct verification *v,
+                                 struct shard_verdict *s,
+                                 struct run_source *rows,
+                                 const struct row **row, struct df_error *err)
+{
+    enum df_status status;
+    bool sampled;
+
+    do {
+        status = rows->next(rows, row, err);
+        if (status != DF_OK || *row == NULL) {
+            return status;
+        }
+        status = join(s, *row, err);
+        if (status == DF_OK) {
+            status = is_sampled(v, s, &sampled, err);
+        }
+    } while (status == DF_OK && !sampled);
+    if (status == DF_OK) {
+        s->view = digest_add(s->view, digest_of(v, s, *row));
+    }
+    return status;
+}
+
+static enum df_status next_expected(struct verification *v,
+                                    struct shard_verdict *s,
+                                    struct run_source *run,
+                                    const struct row **row,
+                                    struct df_error *err)
+{
+    enum df_status status = run->next(run, row, err);
+
+    if (status != DF_OK || *row == NULL) {
+        return status;
+    }
+    status = join(s, *row, err);
+    if (status == DF_OK) {
+        s->recomputed = digest_add(s->recomputed, digest_of(v, s, *row));
+    }
+    return status;
+}
+
+/* Order of two rows, either of which may be at its end (NULL: last). */
+static int compare_rows(const struct row *a, const struct row *b)
+{
+    if (a == NULL || b == NULL) {
+        return (a == NULL) - (b == NULL);
+    }
+    return bytes_compare(a->head, b->head);
+}
+
+static bool rows_equal(const struct verification *v, const struct row *a,
+                       const struct row *b)
+{
+    return bytes_equal(a->tail, b->tail) &&
+           memcmp(a->values, b->values,
+                  v->shape.components * sizeof(int64_t)) == 0;
+}
+
+static enum df_status compare_shard(struct verification *v,
+                                    struct shard_verdict *s,
+                                    struct run_source *run,
+                                    struct run_source *rows,
+                                    struct df_error *err)
+{
+    const struct row *expected = NULL;
+    const struct row *found = NULL;
+    enum df_status status = next_expected(v, s, run, &expected, err);
+
+    if (status == DF_OK) {
+        status = next_found(v, s, rows, &found, err);
+    }
+    while (status == DF_OK && (expected != NULL || found != NULL)) {
+        int order = compare_rows(expected, found);
+
+        if (order != 0) {
+            status = note(v, s, order < 0 ? expected : NULL,
+                          order > 0 ? found : NULL, err);
+        } else if (!rows_equal(v, expected, found)) {
+            status = note(v, s, expected, found, err);
+        }
+        s->rows += order >= 0 ? 1 : 0;
+        if (status == DF_OK && order <= 0) {
+            status = next_expected(v, s, run, &expected, err);
+        }
+        if (status == DF_OK && order >= 0) {
+            status = next_found(v, s, rows, &found, err);
+        }
+        if (v->options->stop != NULL && *v->options->stop != 0) {
+            return error_set(err, DF_INTERRUPTED, "interrupted");
+        }
+    }
+    return status;
+}
+
+static void verify_shard(struct verification *v, unsigned i)
+{
+    struct shard_verdict *s = &v->shard[i];
+    struct run_source *rows;
+
+    s->status = snapshot_shard_open(&rows, v->snapshot, i, &s->err);
+    if (s->status == DF_OK) {
+        s->status =
+            compare_shard(v, s, crew_run(v->crew, i), rows, &s->err);
+        snapshot_shard_close(rows);
+    }
+}
+
+/* ---- the verdict ---- */
+
+static int compare_differences(const void *a, const void *b)
+{
+    const struct difference *x = *(struct difference *const *)a;
+    const struct difference *y = *(struct difference *const *)b;
+
+    return bytes_compare(buf_bytes(&x->row_key), buf_bytes(&y->row_key));
+}
+
+static enum df_status show(struct verification *v,
+                           const struct difference *d,
+                           void (*different)(
+                               void *ctx, const struct engine_difference *),
+                           void *ctx, struct df_error *err)
+{
+    struct buf room = { 0 };
+    struct engine_difference shown = { .expected = d->expected,
+                                       .found = d->found };
+    bool ok = row_decode(v->shape, buf_bytes(&d->row_key), &room, &shown.key,
+                         &shown.element);
+
+    if (ok) {
+        different(ctx, &shown);
+    }
+    buf_fini(&room);
+    return ok ? DF_OK : error_set(err, DF_STATE, "a stored row is damaged");
+}
+
+/* The first differences of all shards, in byte order. */
+static enum df_status show_first(struct verification *v,
+                                 void (*different)(
+                                     void *ctx,
+                                     const struct engine_difference *),
+                                 void *ctx, struct df_error *err)
+{
+    const struct difference *all[VIEW_SHARDS_MAX * SHOWN_MAX];
+    enum df_status status = DF_OK;
+    size_t n = 0;
+
+    for (unsigned i = 0; i < v->shards; i++) {
+        for (unsigned k = 0; k < SHOWN_MAX && k < v->shard[i].differences;
+             k++) {
+            all[n++] = &v->shard[i].first[k];
+        }
+    }
+    qsort(all, n, sizeof *all, compare_differences);
+    for (size_t i = 0; status == DF_OK && i < n && i < SHOWN_MAX; i++) {
+        status = show(v, all[i], different, ctx, err);
+    }
+    return status;
+}
+
+static enum df_status sum_up(struct verification *v, struct df_error *err)
+{
+    struct engine_verdict *sum = v->verdict;
+
+    for (unsigned i = 0; i < v->shards; i++) {
+        const struct shard_verdict *s = &v->shard[i];
+
+        if (s->status != DF_OK) {
+            *err = s->err;
+            return s->status;
+        }
+        sum->rows_checked += s->rows;
+        sum->differences += s->differences;
+        sum->view = digest_add(sum->view, s->view);
+        sum->recomputed = digest_add(sum->recomputed, s->recomputed);
+    }
+    return DF_OK;
+}
+
+static enum df_status open_verification(struct verification *v,
+                                        struct df_error *err)
+{
+    struct crew_plan plan = {
+        .job = v->job,
+        .shape = view_definition(v->v)->shape,
+        .parts = view_definition(v->v)->shards,
+        .threads = crew_threads(v->options),
+        .memory = crew_memory(v->options) / 2,
+        .scratch = view_scratch(v->v),
+        .sample = v->sample,
+        .options = v->options,
+    };
+
+    v->shape = plan.shape;
+    v->shards = plan.parts;
+    v->shard = calloc(plan.parts, sizeof *v->shard);
+    if (v->shard == NULL) {
+        return error_no_memory(err);
+    }
+    return crew_open(&v->crew, &plan, err);
+}
+
+static void close_verification(struct verification *v)
+{
+    for (unsigned i = 0; v->shard != NULL && i < v->shards; i++) {
+        for (unsigned k = 0; k < SHOWN_MAX; k++) {
+            buf_fini(&v->shard[i].first[k].row_key);
+        }
+        buf_fini(&v->shard[i].row_key);
+        buf_fini(&v->shard[i].room);
+    }
+    free(v->shard);
+    crew_close(v->crew);
+    snapshot_close(v->snapshot);
+}
+
+enum df_status engine_verify(
+    struct view *view, const struct jobspec *job, const char *dir,
+    bool deltas, uint64_t sample, const struct engine_options *options,
+    void (*different)(void *ctx, const struct engine_difference *), void *ctx,
+    struct engine_verdict *verdict, struct df_error *err)
+{
+    struct verification v = { .v = view,
+                              .job = job,
+                              .options = options,
+                              .sample = sample,
+                              .verdict = verdict };
+    unsigned threads = crew_threads(options);
+    enum df_status status;
+
+    *verdict = (struct engine_verdict){ 0 };
+    status = snapshot_open(&v.snapshot, view, err);
+    if (status == DF_OK) {
+        status = open_verification(&v, err);
+    }
+    if (status == DF_OK) {
+        status = deltas ? map_batches(&v, dir, err)
+                        : map_documents(&v, dir, err);
+    }
+    if (status == DF_OK) {
+        status = crew_finish(v.crew, err);
+    }
+    if (status == DF_OK) {
+        status = crew_reduce(v.crew, err);
+    }
+    if (status == DF_OK) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+        for (unsigned i = 0; i < v.shards; i++) {
+            verify_shard(&v, i);
+        }
+        status = sum_up(&v, err);
+    }
+    if (status == DF_OK && verdict->differences > 0) {
+        status = show_first(&v, different, ctx, err);
+        status = status == DF_OK
+                     ? error_set(err, DF_DIFFERS,
+                                 "%llu rows differ",
+                                 (unsigned long long)verdict->differences)
+                     : status;
+    }
+    close_verification(&v);
+    return status;
+}

@@ -1,0 +1,126 @@
+#include "state/meta.h"
+
+/* seq, active, prepared, digest, prepared digest. */
+enum {
+    AT_SEQ = 0,
+    AT_PREPARED = 8,
+    AT_DIGEST = 16,
+    AT_PREPARED_DIGEST = AT_DIGEST + HASH128_SIZE,
+    AT_ACTIVE = AT_PREPARED_DIGEST + HASH128_SIZE,
+    SHARD_STATE_SIZE = AT_ACTIVE + 1
+};
+
+/* components, has element, shards, shard, generation; the text follows. */
+enum { DEFINITION_HEAD = 4 + 8 };
+
+static enum df_status damaged(struct df_error *err)
+{
+    return error_set(err, DF_STATE,
+                     "the view's own records are damaged: restore the view "
+                     "from a copy, or rebuild it");
+}
+
+enum df_status shard_state_load(struct store_txn *t, struct shard_state *s,
+                                struct df_error *err)
+{
+    struct bytes v;
+    bool found;
+    enum df_status status = store_get(t, STORE_META, bytes_of_string("shard"),
+                                      &v, &found, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    if (!found || v.len != SHARD_STATE_SIZE || v.data[AT_ACTIVE] > 1) {
+        return damaged(err);
+    }
+    *s = (struct shard_state){
+        .seq = load_be64(v.data + AT_SEQ),
+        .prepared = load_be64(v.data + AT_PREPARED),
+        .digest = hash128_load(v.data + AT_DIGEST),
+        .prepared_digest = hash128_load(v.data + AT_PREPARED_DIGEST),
+        .active = v.data[AT_ACTIVE],
+    };
+    return DF_OK;
+}
+
+enum df_status shard_state_store(struct store_txn *t,
+                                 const struct shard_state *s,
+                                 struct df_error *err)
+{
+    uint8_t v[SHARD_STATE_SIZE];
+
+    store_be64(v + AT_SEQ, s->seq);
+    store_be64(v + AT_PREPARED, s->prepared);
+    hash128_store(v + AT_DIGEST, s->digest);
+    hash128_store(v + AT_PREPARED_DIGEST, s->prepared_digest);
+    v[AT_ACTIVE] = (uint8_t)s->active;
+    return store_put(t, STORE_META, bytes_of_string("shard"),
+                     bytes_of(v, sizeof v), err);
+}
+
+enum df_status meta_text_load(struct store_txn *t, const char *name,
+                              struct bytes *text, struct df_error *err)
+{
+    bool found;
+
+    *text = bytes_of(NULL, 0);
+    return store_get(t, STORE_META, bytes_of_string(name), text, &found, err);
+}
+
+enum df_status meta_text_store(struct store_txn *t, const char *name,
+                               struct bytes text, struct df_error *err)
+{
+    return store_put(t, STORE_META, bytes_of_string(name), text, err);
+}
+
+enum df_status definition_load(struct store_txn *t,
+                               struct view_definition *d,
+                               uint64_t *generation, unsigned *shard,
+                               struct df_error *err)
+{
+    struct bytes v;
+    enum df_status status = meta_text_load(t, "definition", &v, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    if (v.len < DEFINITION_HEAD || v.data[0] == 0 ||
+        v.data[0] > DF_COMPONENTS_MAX || v.data[2] == 0 ||
+        v.data[2] > VIEW_SHARDS_MAX || v.data[3] >= v.data[2]) {
+        return damaged(err);
+    }
+    *d = (struct view_definition){
+        .shape = { .components = v.data[0], .has_element = v.data[1] != 0 },
+        .shards = v.data[2],
+        .text = bytes_of(v.data + DEFINITION_HEAD, v.len - DEFINITION_HEAD),
+    };
+    *shard = v.data[3];
+    *generation = load_be64(v.data + 4);
+    return DF_OK;
+}
+
+enum df_status definition_store(struct store_txn *t,
+                                const struct view_definition *d,
+                                uint64_t generation, unsigned shard,
+                                struct df_error *err)
+{
+    uint8_t head[DEFINITION_HEAD];
+    struct buf v = { 0 };
+    enum df_status status;
+
+    head[0] = (uint8_t)d->shape.components;
+    head[1] = d->shape.has_element ? 1 : 0;
+    head[2] = (uint8_t)d->shards;
+    head[3] = (uint8_t)shard;
+    store_be64(head + 4, generation);
+    if (!buf_append(&v, head, sizeof head) ||
+        !buf_append(&v, d->text.data, d->text.len)) {
+        status = error_no_memory(err);
+        goto out;
+    }
+    status = meta_text_store(t, "definition", buf_bytes(&v), err);
+out:
+    buf_fini(&v);
+    return status;
+}

@@ -1,0 +1,299 @@
+#include "state/snapshot_internal.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "state/ledger_table.h"
+
+enum {
+    WAIT_FIRST_US = 200,     /* first pause between two looks; doubled */
+    WAIT_LONGEST_US = 20000,
+    WAIT_MAX_US = 60 * 1000000
+};
+
+static void close_txns(struct snapshot *s)
+{
+    for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
+        store_abort(s->txns[i]);
+        s->txns[i] = NULL;
+    }
+}
+
+/* Opens a transaction on every shard; *whole tells whether they are all at
+ * the same batch. */
+static enum df_status open_txns(struct snapshot *s, bool *whole,
+                                struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    *whole = true;
+    s->shards = s->v->definition.shards;
+    s->shape = s->v->definition.shape;
+    for (unsigned i = 0; status == DF_OK && i < s->shards; i++) {
+        status =
+            store_begin(&s->txns[i], s->v->stores[i], STORE_READ, err);
+        if (status == DF_OK) {
+            status = shard_state_load(s->txns[i], &s->states[i], err);
+        }
+        *whole = *whole && s->states[i].seq == s->states[0].seq;
+    }
+    return status;
+}
+
+static enum df_status add_up(struct snapshot *s, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    s->state = (struct snapshot_state){ .seq = s->states[0].seq };
+    for (unsigned i = 0; status == DF_OK && i < s->shards; i++) {
+        struct store_size size;
+
+        status = store_table_size(s->txns[i], shard_rows(&s->states[i]),
+                                  &size, err);
+        s->state.rows += size.entries;
+        s->state.digest = digest_add(s->state.digest, s->states[i].digest);
+    }
+    if (status == DF_OK) {
+        status = meta_text_load(s->txns[0], "high", &s->high, err);
+    }
+    if (status == DF_OK) {
+        status = meta_text_load(s->txns[0], "covered", &s->covered, err);
+    }
+    return status;
+}
+
+/* Between two looks: waits for a writer that is alive; finishes the batch of
+ * one that has died. */
+static enum df_status wait_or_finish(struct snapshot *s, int64_t since,
+                                     int64_t *pause_us, struct df_error *err)
+{
+    struct timespec pause = { .tv_nsec = (long)*pause_us * 1000 };
+
+    if (clock_us() - since > WAIT_MAX_US) {
+        return error_set(err, DF_STATE,
+                         "%s: a batch is being committed for more than a "
+                         "minute: see whether its writer hangs",
+                         s->v->path);
+    }
+    if (s->v->access == VIEW_READ && !view_is_locked(s->v) &&
+        *pause_us >= WAIT_LONGEST_US) {
+        return view_finish_for_reader(s->v, err);
+    }
+    (void)nanosleep(&pause, NULL);
+    *pause_us = *pause_us * 2 < WAIT_LONGEST_US ? *pause_us * 2
+                                                : WAIT_LONGEST_US;
+    return DF_OK;
+}
+
+enum df_status snapshot_open(struct snapshot **out, struct view *v,
+                             struct df_error *err)
+{
+    struct snapshot *s = calloc(1, sizeof *s);
+    int64_t since = clock_us();
+    int64_t pause_us = WAIT_FIRST_US;
+    enum df_status status;
+    bool whole;
+
+    *out = NULL;
+    if (s == NULL) {
+        return error_no_memory(err);
+    }
+    s->v = v;
+    status = open_txns(s, &whole, err);
+    while (status == DF_OK && !whole) {
+        close_txns(s);
+        status = wait_or_finish(s, since, &pause_us, err);
+        if (status == DF_OK) {
+            status = open_txns(s, &whole, err);
+        }
+    }
+    if (status == DF_OK) {
+        status = add_up(s, err);
+    }
+    if (status != DF_OK) {
+        snapshot_close(s);
+        return status;
+    }
+    *out = s;
+    return DF_OK;
+}
+
+void snapshot_close(struct snapshot *s)
+{
+    if (s != NULL) {
+        close_txns(s);
+        free(s);
+    }
+}
+
+struct snapshot_state snapshot_state(const struct snapshot *s)
+{
+    return s->state;
+}
+
+/* ---- one row ---- */
+
+enum df_status snapshot_get(struct snapshot *s, struct bytes key,
+                            struct bytes element, int64_t *values,
+                            bool *found, struct df_error *err)
+{
+    unsigned part = row_part(row_key_hash(key), s->shards);
+    uint8_t room[ROW_HEAD_MAX];
+    struct buf whole = { 0 };
+    struct bytes head;
+    struct bytes tail;
+    struct bytes stored;
+    enum df_status status;
+
+    if (!row_key_append(&whole, s->shape, key, element)) {
+        return error_no_memory(err);
+    }
+    row_split(buf_bytes(&whole), room, &head, &tail);
+    status = store_get(s->txns[part], shard_rows(&s->states[part]), head,
+                       &stored, found, err);
+    if (status == DF_OK && *found) {
+        size_t n = row_values_decode(stored, s->shape.components, values);
+
+        if (n == 0) {
+            status = error_set(err, DF_STATE, "a stored row is damaged: "
+                               "restore the view from a copy, or rebuild it");
+        } else {
+            /* Another long key with this one's hash is not this key. */
+            *found = bytes_equal(
+                bytes_of(stored.data + n, stored.len - n), tail);
+        }
+    }
+    buf_fini(&whole);
+    return status;
+}
+
+/* ---- one shard as a run ---- */
+
+struct shard_run {
+    struct run_source source;
+    struct store_cursor *cursor;
+    unsigned components;
+    bool begun;
+    struct row row;
+    int64_t values[DF_COMPONENTS_MAX];
+};
+
+static enum df_status shard_run_next(struct run_source *source,
+                                     const struct row **row,
+                                     struct df_error *err)
+{
+    struct shard_run *r = (struct shard_run *)source;
+    struct bytes stored;
+    struct bytes head;
+    bool found;
+    enum df_status status =
+        r->begun
+            ? store_cursor_next(r->cursor, &head, &stored, &found, err)
+            : store_cursor_seek_range(r->cursor, bytes_of(NULL, 0), &head,
+                                      &stored, &found, err);
+    size_t n;
+
+    r->begun = true;
+    *row = NULL;
+    if (status != DF_OK || !found) {
+        return status;
+    }
+    n = row_values_decode(stored, r->components, r->values);
+    if (n == 0) {
+        return error_set(err, DF_STATE,
+                         "a stored row is damaged: restore the view from a "
+                         "copy, or rebuild it");
+    }
+    r->row.head = head;
+    r->row.tail = bytes_of(stored.data + n, stored.len - n);
+    *row = &r->row;
+    return DF_OK;
+}
+
+static enum df_status shard_run_rewind(struct run_source *source,
+                                       struct df_error *err)
+{
+    struct shard_run *r = (struct shard_run *)source;
+
+    (void)err;
+    r->begun = false;
+    return DF_OK;
+}
+
+enum df_status snapshot_shard_open(struct run_source **run,
+                                   struct snapshot *s, unsigned shard,
+                                   struct df_error *err)
+{
+    struct shard_run *r = calloc(1, sizeof *r);
+    enum df_status status;
+
+    *run = NULL;
+    if (r == NULL) {
+        return error_no_memory(err);
+    }
+    r->source.next = shard_run_next;
+    r->source.rewind = shard_run_rewind;
+    r->components = s->shape.components;
+    r->row.values = r->values;
+    status = store_cursor_open(&r->cursor, s->txns[shard],
+                               shard_rows(&s->states[shard]), err);
+    if (status != DF_OK) {
+        free(r);
+        return status;
+    }
+    *run = &r->source;
+    return DF_OK;
+}
+
+void snapshot_shard_close(struct run_source *run)
+{
+    struct shard_run *r = (struct shard_run *)run;
+
+    if (r != NULL) {
+        store_cursor_close(r->cursor);
+        free(r);
+    }
+}
+
+/* ---- the ledger ---- */
+
+enum df_status snapshot_ledger_get(struct snapshot *s, uint64_t seq,
+                                   struct ledger_entry *e, bool *found,
+                                   struct df_error *err)
+{
+    return ledger_table_get(s->txns[0], seq, e, found, err);
+}
+
+enum df_status snapshot_ledger_by_name(struct snapshot *s, struct bytes name,
+                                       struct ledger_entry *e, bool *found,
+                                       struct df_error *err)
+{
+    return ledger_table_by_name(s->txns[0], name, e, found, err);
+}
+
+enum df_status snapshot_ledger_by_digest(struct snapshot *s,
+                                         struct hash128 digest,
+                                         struct ledger_entry *e, bool *found,
+                                         struct df_error *err)
+{
+    return ledger_table_by_digest(s->txns[0], digest, e, found, err);
+}
+
+struct bytes snapshot_ledger_high(const struct snapshot *s)
+{
+    return s->high;
+}
+
+struct bytes snapshot_ledger_covered(const struct snapshot *s)
+{
+    return s->covered;
+}
+
+enum df_status snapshot_ledger_files(
+    struct snapshot *s, uint64_t seq,
+    bool (*each)(void *ctx, const struct ledger_file *), void *ctx,
+    struct df_error *err)
+{
+    return ledger_table_files(s->txns[0], seq, each, ctx, err);
+}

@@ -1,0 +1,601 @@
+/*
+ * LMDB, and what it wants of its users:
+ *
+ * - a map size in advance: store_open takes twice the file, failures with
+ *   MDB_MAP_FULL are noted in the store and store_grow_if_full doubles it
+ *   between transactions. The map is address space, not memory or disk;
+ * - another process may have grown the file: MDB_MAP_RESIZED at begin adopts
+ *   its size;
+ * - pages read through the map count as this process's memory though they
+ *   are the system's cache. store_relax gives the mappings back, cursors call
+ *   it every RELAX_BYTES: a view may be many times the memory budget. Dirty
+ *   pages are heap, not map, and are never touched by it;
+ * - a file shorter than its header says would be a SIGBUS when read: its
+ *   length is checked when it is opened.
+ */
+#include "state/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <lmdb.h>
+
+enum {
+    MODE = 0666,        /* less the umask */
+    READERS_MAX = 1022, /* processes reading at once, 64 bytes each */
+    RELAX_BYTES = 4 << 20
+};
+
+#define MAP_STEP_DEFAULT ((uint64_t)64 << 20)
+
+static const char *const table_names[STORE_TABLES] = {
+    [STORE_META] = "meta",     [STORE_ROWS_0] = "rows0",
+    [STORE_ROWS_1] = "rows1",  [STORE_LEDGER] = "ledger",
+    [STORE_FILES] = "files",   [STORE_NAMES] = "names",
+    [STORE_DIGESTS] = "digests",
+};
+
+struct store {
+    MDB_env *env;
+    char *path;             /* for messages; owned */
+    MDB_dbi tables[STORE_TABLES];
+    enum store_access access;
+    uint64_t map_size;
+    bool full;              /* set by a failure, read by grow_if_full */
+    uint64_t relaxed_size;  /* map_size for which the two below hold */
+    uint8_t *map_begin;     /* where the map lies; NULL: not looked up */
+    size_t map_length;
+};
+
+struct store_txn {
+    struct store *store;
+    MDB_txn *txn;
+};
+
+struct store_cursor {
+    struct store *store;
+    MDB_cursor *cursor;
+    size_t unrelaxed; /* bytes of map seen since the last relax, at most */
+};
+
+static uint64_t map_step = MAP_STEP_DEFAULT;
+
+void store_set_map_step(uint64_t bytes)
+{
+    map_step = bytes == 0 ? MAP_STEP_DEFAULT : bytes;
+}
+
+/* Tells which of our statuses an LMDB code is, and fills the message. */
+static enum df_status fail(struct store *s, int code, const char *doing,
+                           struct df_error *err)
+{
+    switch (code) {
+    case MDB_MAP_FULL:
+        s->full = true;
+        return error_set(err, DF_SYSTEM, "%s: map full", s->path);
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+    case MDB_VERSION_MISMATCH:
+    case MDB_PANIC:
+    case MDB_INCOMPATIBLE:
+    case MDB_NOTFOUND:
+        return error_set(err, DF_STATE,
+                         "%s: cannot %s: %s: restore the view from a copy, "
+                         "or rebuild it",
+                         s->path, doing, mdb_strerror(code));
+    case ENOMEM:
+        return error_no_memory(err);
+    default:
+        return error_set(err, code == ENOENT ? DF_STATE : DF_SYSTEM,
+                         "%s: cannot %s: %s", s->path, doing,
+                         mdb_strerror(code));
+    }
+}
+
+static MDB_val val_of(struct bytes b)
+{
+    /* LMDB's type is not const; it does not write through it. */
+    return (MDB_val){ .mv_size = b.len, .mv_data = (void *)(uintptr_t)b.data };
+}
+
+static struct bytes bytes_of_val(MDB_val v)
+{
+    return bytes_of(v.mv_data, v.mv_size);
+}
+
+/* A file cut short is a signal when its lost pages are touched: refuse it
+ * while that can be said in words. */
+static enum df_status check_length(struct store *s, struct df_error *err)
+{
+    struct stat st;
+    MDB_envinfo info;
+    MDB_stat sizes;
+    int code;
+
+    if (stat(s->path, &st) != 0) {
+        return error_errno(err, errno, "%s", s->path);
+    }
+    code = mdb_env_info(s->env, &info);
+    if (code == 0) {
+        code = mdb_env_stat(s->env, &sizes);
+    }
+    if (code != 0) {
+        return fail(s, code, "open", err);
+    }
+    if ((uint64_t)st.st_size <
+        ((uint64_t)info.me_last_pgno + 1) * sizes.ms_psize) {
+        return error_set(err, DF_STATE,
+                         "%s: cut short: restore the view from a copy, or "
+                         "rebuild it",
+                         s->path);
+    }
+    s->map_size = info.me_mapsize;
+    return DF_OK;
+}
+
+/* Opens all tables once; handles are good for the environment's life. */
+static enum df_status open_tables(struct store *s, struct df_error *err)
+{
+    unsigned flags = s->access == STORE_WRITE ? MDB_CREATE : 0;
+    MDB_txn *txn = NULL;
+    int code;
+
+    code = mdb_txn_begin(s->env, NULL,
+                         s->access == STORE_WRITE ? 0 : MDB_RDONLY, &txn);
+    for (unsigned i = 0; code == 0 && i < STORE_TABLES; i++) {
+        code = mdb_dbi_open(txn, table_names[i], flags, &s->tables[i]);
+    }
+    if (code != 0) {
+        mdb_txn_abort(txn);
+        return fail(s, code, "open", err);
+    }
+    /* An unchanged write transaction writes nothing. */
+    code = mdb_txn_commit(txn);
+    return code == 0 ? DF_OK : fail(s, code, "open", err);
+}
+
+static uint64_t first_map_size(const char *path)
+{
+    struct stat st;
+    uint64_t length = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+
+    return (2 * length / map_step + 1) * map_step;
+}
+
+static enum df_status open_env(struct store *s, struct df_error *err)
+{
+    unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
+    int code = mdb_env_create(&s->env);
+
+    if (code != 0) {
+        return fail(s, code, "open", err);
+    }
+    code = mdb_env_set_maxdbs(s->env, STORE_TABLES);
+    if (code == 0) {
+        code = mdb_env_set_maxreaders(s->env, READERS_MAX);
+    }
+    if (code == 0 && s->access == STORE_WRITE) {
+        code = mdb_env_set_mapsize(s->env, first_map_size(s->path));
+    }
+    if (code == 0) {
+        flags |= s->access == STORE_READ ? MDB_RDONLY : 0;
+        code = mdb_env_open(s->env, s->path, flags, MODE);
+    }
+    return code == 0 ? DF_OK : fail(s, code, "open", err);
+}
+
+enum df_status store_open(struct store **out, const char *path,
+                          enum store_access access, bool *missing,
+                          struct df_error *err)
+{
+    struct store *s = calloc(1, sizeof *s);
+    enum df_status status;
+
+    *out = NULL;
+    if (missing != NULL) {
+        *missing = false;
+    }
+    if (s == NULL || (s->path = strdup(path)) == NULL) {
+        free(s);
+        return error_no_memory(err);
+    }
+    s->access = access;
+    status = open_env(s, err);
+    if (status == DF_STATE && missing != NULL) {
+        struct stat st;
+
+        *missing = stat(path, &st) != 0 && errno == ENOENT;
+    }
+    if (status == DF_OK && access == STORE_WRITE) {
+        int dead; /* slots of readers that died: they would keep pages */
+
+        (void)mdb_reader_check(s->env, &dead);
+    }
+    if (status == DF_OK) {
+        status = check_length(s, err);
+    }
+    do {
+        if (status == DF_OK) {
+            status = open_tables(s, err);
+        }
+    } while (status != DF_OK && store_grow_if_full(s, &status, err));
+    if (status != DF_OK) {
+        store_close(s);
+        return status;
+    }
+    *out = s;
+    return DF_OK;
+}
+
+void store_close(struct store *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    if (s->env != NULL) {
+        mdb_env_close(s->env);
+    }
+    free(s->path);
+    free(s);
+}
+
+static enum df_status set_map_size(struct store *s, uint64_t size,
+                                   struct df_error *err)
+{
+    int code = mdb_env_set_mapsize(s->env, size);
+
+    if (code != 0) {
+        return fail(s, code, "grow the map", err);
+    }
+    s->map_size = size;
+    return DF_OK;
+}
+
+enum df_status store_reserve(struct store *s, uint64_t more_bytes,
+                             struct df_error *err)
+{
+    MDB_envinfo info;
+    MDB_stat sizes;
+    uint64_t used;
+    int code = mdb_env_info(s->env, &info);
+
+    if (code == 0) {
+        code = mdb_env_stat(s->env, &sizes);
+    }
+    if (code != 0) {
+        return fail(s, code, "grow the map", err);
+    }
+    used = ((uint64_t)info.me_last_pgno + 1) * sizes.ms_psize;
+    if (used + more_bytes <= s->map_size) {
+        return DF_OK;
+    }
+    return set_map_size(
+        s, ((used + more_bytes) / map_step + 1) * map_step, err);
+}
+
+bool store_grow_if_full(struct store *s, enum df_status *status,
+                        struct df_error *err)
+{
+    if (!s->full) {
+        return false;
+    }
+    s->full = false;
+    *status = set_map_size(s, s->map_size + (s->map_size > map_step
+                                                 ? s->map_size
+                                                 : map_step),
+                           err);
+    return *status == DF_OK;
+}
+
+/* Finds where the map lies from the system's list: LMDB does not tell. */
+static void locate_map(struct store *s)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    struct stat st;
+
+    s->relaxed_size = s->map_size;
+    s->map_begin = NULL;
+    if (maps == NULL) {
+        return;
+    }
+    if (stat(s->path, &st) != 0) {
+        st.st_ino = 0;
+    }
+    while (st.st_ino != 0 && fgets(line, sizeof line, maps) != NULL) {
+        uint64_t begin;
+        uint64_t end;
+        unsigned major_no;
+        unsigned minor_no;
+        uint64_t inode;
+
+        if (sscanf(line,
+                   "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64, &begin,
+                   &end, &major_no, &minor_no, &inode) == 5 &&
+            inode == st.st_ino && major_no == major(st.st_dev) &&
+            minor_no == minor(st.st_dev)) {
+            s->map_begin = (uint8_t *)(uintptr_t)begin;
+            s->map_length = (size_t)(end - begin);
+            break;
+        }
+    }
+    (void)fclose(maps);
+}
+
+void store_relax(struct store *s)
+{
+    if (s->relaxed_size != s->map_size) {
+        locate_map(s);
+    }
+    if (s->map_begin != NULL) {
+        (void)madvise(s->map_begin, s->map_length, MADV_DONTNEED);
+    }
+}
+
+enum df_status store_begin(struct store_txn **out, struct store *s,
+                           enum store_access access, struct df_error *err)
+{
+    unsigned flags = access == STORE_READ ? MDB_RDONLY : 0;
+    struct store_txn *t = calloc(1, sizeof *t);
+    int code;
+
+    *out = NULL;
+    if (t == NULL) {
+        return error_no_memory(err);
+    }
+    t->store = s;
+    code = mdb_txn_begin(s->env, NULL, flags, &t->txn);
+    if (code == MDB_MAP_RESIZED) {
+        code = mdb_env_set_mapsize(s->env, 0);
+        if (code == 0) {
+            MDB_envinfo info;
+
+            if (mdb_env_info(s->env, &info) == 0) {
+                s->map_size = info.me_mapsize;
+            }
+            code = mdb_txn_begin(s->env, NULL, flags, &t->txn);
+        }
+    }
+    if (code != 0) {
+        free(t);
+        return fail(s, code, "begin", err);
+    }
+    *out = t;
+    return DF_OK;
+}
+
+enum df_status store_commit(struct store_txn *t, struct df_error *err)
+{
+    struct store *s = t->store;
+    int code = mdb_txn_commit(t->txn);
+
+    free(t);
+    return code == 0 ? DF_OK : fail(s, code, "commit", err);
+}
+
+void store_abort(struct store_txn *t)
+{
+    if (t != NULL) {
+        mdb_txn_abort(t->txn);
+        free(t);
+    }
+}
+
+enum df_status store_table_size(struct store_txn *t, enum store_table table,
+                                struct store_size *size, struct df_error *err)
+{
+    MDB_stat st;
+    int code = mdb_stat(t->txn, t->store->tables[table], &st);
+
+    if (code != 0) {
+        return fail(t->store, code, "read", err);
+    }
+    *size = (struct store_size){
+        .entries = st.ms_entries,
+        .leaf_pages = st.ms_leaf_pages,
+        .other_pages = st.ms_branch_pages + st.ms_overflow_pages,
+        .page_size = st.ms_psize,
+    };
+    return DF_OK;
+}
+
+enum df_status store_get(struct store_txn *t, enum store_table table,
+                         struct bytes key, struct bytes *value, bool *found,
+                         struct df_error *err)
+{
+    MDB_val k = val_of(key);
+    MDB_val v;
+    int code = mdb_get(t->txn, t->store->tables[table], &k, &v);
+
+    *found = code == 0;
+    if (code == 0) {
+        *value = bytes_of_val(v);
+    }
+    return code == 0 || code == MDB_NOTFOUND
+               ? DF_OK
+               : fail(t->store, code, "read", err);
+}
+
+static enum df_status put(struct store_txn *t, enum store_table table,
+                          struct bytes key, struct bytes value,
+                          unsigned flags, struct df_error *err)
+{
+    MDB_val k = val_of(key);
+    MDB_val v = val_of(value);
+    int code = mdb_put(t->txn, t->store->tables[table], &k, &v, flags);
+
+    return code == 0 ? DF_OK : fail(t->store, code, "write", err);
+}
+
+enum df_status store_put(struct store_txn *t, enum store_table table,
+                         struct bytes key, struct bytes value,
+                         struct df_error *err)
+{
+    return put(t, table, key, value, 0, err);
+}
+
+enum df_status store_append(struct store_txn *t, enum store_table table,
+                            struct bytes key, struct bytes value,
+                            struct df_error *err)
+{
+    return put(t, table, key, value, MDB_APPEND, err);
+}
+
+enum df_status store_empty(struct store_txn *t, enum store_table table,
+                           struct df_error *err)
+{
+    int code = mdb_drop(t->txn, t->store->tables[table], 0);
+
+    return code == 0 ? DF_OK : fail(t->store, code, "empty a table", err);
+}
+
+enum df_status store_cursor_open(struct store_cursor **out,
+                                 struct store_txn *t, enum store_table table,
+                                 struct df_error *err)
+{
+    struct store_cursor *c = calloc(1, sizeof *c);
+    int code;
+
+    *out = NULL;
+    if (c == NULL) {
+        return error_no_memory(err);
+    }
+    c->store = t->store;
+    code = mdb_cursor_open(t->txn, t->store->tables[table], &c->cursor);
+    if (code != 0) {
+        free(c);
+        return fail(t->store, code, "read", err);
+    }
+    *out = c;
+    return DF_OK;
+}
+
+void store_cursor_close(struct store_cursor *c)
+{
+    if (c != NULL) {
+        mdb_cursor_close(c->cursor);
+        free(c);
+    }
+}
+
+/* Counts what was mapped in: at most a page per seek, the entry per step. */
+static void seen(struct store_cursor *c, size_t bytes)
+{
+    c->unrelaxed += bytes;
+    if (c->unrelaxed >= RELAX_BYTES) {
+        c->unrelaxed = 0;
+        store_relax(c->store);
+    }
+}
+
+static enum df_status move(struct store_cursor *c, MDB_cursor_op op,
+                           MDB_val *k, struct bytes *key,
+                           struct bytes *value, bool *found,
+                           struct df_error *err)
+{
+    MDB_val v = { 0 };
+    int code = mdb_cursor_get(c->cursor, k, &v, op);
+
+    *found = code == 0;
+    if (code != 0) {
+        return code == MDB_NOTFOUND ? DF_OK
+                                    : fail(c->store, code, "read", err);
+    }
+    if (key != NULL) {
+        *key = bytes_of_val(*k);
+    }
+    *value = bytes_of_val(v);
+    return DF_OK;
+}
+
+enum df_status store_cursor_seek(struct store_cursor *c, struct bytes key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err)
+{
+    MDB_val k = val_of(key);
+
+    seen(c, 4096);
+    return move(c, MDB_SET, &k, NULL, value, found, err);
+}
+
+enum df_status store_cursor_seek_range(struct store_cursor *c,
+                                       struct bytes key,
+                                       struct bytes *found_key,
+                                       struct bytes *value, bool *found,
+                                       struct df_error *err)
+{
+    MDB_val k = val_of(key);
+
+    seen(c, 4096);
+    /* LMDB takes no empty key; every key is at or after it. */
+    return move(c, key.len == 0 ? MDB_FIRST : MDB_SET_RANGE, &k, found_key,
+                value, found, err);
+}
+
+enum df_status store_cursor_next(struct store_cursor *c, struct bytes *key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err)
+{
+    MDB_val k = { 0 };
+    enum df_status status = move(c, MDB_NEXT, &k, key, value, found, err);
+
+    if (status == DF_OK && *found) {
+        c->unrelaxed += key->len + value->len;
+        if (c->unrelaxed >= RELAX_BYTES) {
+            seen(c, 0);
+        }
+    }
+    return status;
+}
+
+enum df_status store_cursor_last(struct store_cursor *c, struct bytes *key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err)
+{
+    MDB_val k = { 0 };
+
+    return move(c, MDB_LAST, &k, key, value, found, err);
+}
+
+static enum df_status cursor_put(struct store_cursor *c, struct bytes key,
+                                 struct bytes value, unsigned flags,
+                                 struct df_error *err)
+{
+    MDB_val k = val_of(key);
+    MDB_val v = val_of(value);
+    int code = mdb_cursor_put(c->cursor, &k, &v, flags);
+
+    return code == 0 ? DF_OK : fail(c->store, code, "write", err);
+}
+
+enum df_status store_cursor_insert(struct store_cursor *c, struct bytes key,
+                                   struct bytes value, struct df_error *err)
+{
+    return cursor_put(c, key, value, 0, err);
+}
+
+enum df_status store_cursor_replace(struct store_cursor *c, struct bytes key,
+                                    struct bytes value, struct df_error *err)
+{
+    return cursor_put(c, key, value, MDB_CURRENT, err);
+}
+
+enum df_status store_cursor_append(struct store_cursor *c, struct bytes key,
+                                   struct bytes value, struct df_error *err)
+{
+    return cursor_put(c, key, value, MDB_APPEND, err);
+}
+
+enum df_status store_cursor_remove(struct store_cursor *c,
+                                   struct df_error *err)
+{
+    int code = mdb_cursor_del(c->cursor, 0);
+
+    return code == 0 ? DF_OK : fail(c->store, code, "write", err);
+}

@@ -1,0 +1,135 @@
+/*
+ * store.h: one LMDB environment with the tables a shard needs; store.c is
+ * the only user of lmdb.h.
+ *
+ *     store_open(&s, path, STORE_WRITE, err);
+ *     do {
+ *         store_begin(&t, s, STORE_WRITE, err);
+ *         ... store_put(t, ...), cursors ...
+ *         status = store_commit(t, err);          or store_abort(t)
+ *     } while (status != DF_OK && store_grow_if_full(s, &status, err));
+ *     store_close(s);
+ *
+ * The map has no size that a user must know: a put or commit that finds it
+ * full fails with DF_SYSTEM, and store_grow_if_full, called with no
+ * transaction open, makes it larger and says that the transaction is to be
+ * done again. A failed put poisons its transaction: only abort is left.
+ *
+ * Threads: a write transaction belongs to the thread that began it; read
+ * transactions may move. At most one environment per file and process.
+ * Bytes that get and cursors return point into the map (or a dirty page) and
+ * hold until the next write or the end of the transaction; they are not
+ * aligned.
+ */
+#ifndef STATE_STORE_H
+#define STATE_STORE_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+enum store_access { STORE_READ, STORE_WRITE };
+
+/* Rows live in one of two tables; which one is in META. The other is empty,
+ * but while an overwrite fills it. The last four are used in shard 0. */
+enum store_table {
+    STORE_META,
+    STORE_ROWS_0,
+    STORE_ROWS_1,
+    STORE_LEDGER,
+    STORE_FILES,
+    STORE_NAMES,
+    STORE_DIGESTS,
+    STORE_TABLES
+};
+
+struct store;
+struct store_txn;
+struct store_cursor;
+
+/* STORE_WRITE makes the file where there is none. A file that is not a
+ * store, or is shorter than it says, is DF_STATE. ENOENT of STORE_READ is
+ * DF_STATE too, with *missing set (missing may be NULL). */
+enum df_status store_open(struct store **s, const char *path,
+                          enum store_access access, bool *missing,
+                          struct df_error *err) DF_MUST_CHECK;
+void store_close(struct store *s); /* takes NULL; no transaction open */
+
+/* Makes the map at least this large ahead of a large transaction. */
+enum df_status store_reserve(struct store *s, uint64_t more_bytes,
+                             struct df_error *err) DF_MUST_CHECK;
+bool store_grow_if_full(struct store *s, enum df_status *status,
+                        struct df_error *err);
+/* For tests: the first map's size and the step of growth; 0: default. */
+void store_set_map_step(uint64_t bytes);
+
+/* A step of ours beside LMDB: forgets which pages of the file this process
+ * has mapped in, so that a scan of a large store does not count as memory.
+ * Cursors do it by themselves. */
+void store_relax(struct store *s);
+
+enum df_status store_begin(struct store_txn **t, struct store *s,
+                           enum store_access access,
+                           struct df_error *err) DF_MUST_CHECK;
+enum df_status store_commit(struct store_txn *t,
+                            struct df_error *err) DF_MUST_CHECK;
+void store_abort(struct store_txn *t); /* takes NULL */
+
+struct store_size {
+    uint64_t entries;
+    uint64_t leaf_pages;
+    uint64_t other_pages;
+    uint32_t page_size;
+};
+enum df_status store_table_size(struct store_txn *t, enum store_table table,
+                                struct store_size *size,
+                                struct df_error *err) DF_MUST_CHECK;
+
+enum df_status store_get(struct store_txn *t, enum store_table table,
+                         struct bytes key, struct bytes *value, bool *found,
+                         struct df_error *err) DF_MUST_CHECK;
+enum df_status store_put(struct store_txn *t, enum store_table table,
+                         struct bytes key, struct bytes value,
+                         struct df_error *err) DF_MUST_CHECK;
+/* The key must come after all that are there. */
+enum df_status store_append(struct store_txn *t, enum store_table table,
+                            struct bytes key, struct bytes value,
+                            struct df_error *err) DF_MUST_CHECK;
+enum df_status store_empty(struct store_txn *t, enum store_table table,
+                           struct df_error *err) DF_MUST_CHECK;
+
+/*
+ * Cursors. A write transaction's are closed before it ends. seek finds the
+ * key itself; seek_range the first key not before it. At the end *found is
+ * false. replace and remove act on the entry that was found last.
+ */
+enum df_status store_cursor_open(struct store_cursor **c, struct store_txn *t,
+                                 enum store_table table,
+                                 struct df_error *err) DF_MUST_CHECK;
+void store_cursor_close(struct store_cursor *c); /* takes NULL */
+enum df_status store_cursor_seek(struct store_cursor *c, struct bytes key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_seek_range(struct store_cursor *c,
+                                       struct bytes key,
+                                       struct bytes *found_key,
+                                       struct bytes *value, bool *found,
+                                       struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_next(struct store_cursor *c, struct bytes *key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_last(struct store_cursor *c, struct bytes *key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_insert(struct store_cursor *c, struct bytes key,
+                                   struct bytes value,
+                                   struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_replace(struct store_cursor *c, struct bytes key,
+                                    struct bytes value,
+                                    struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_append(struct store_cursor *c, struct bytes key,
+                                   struct bytes value,
+                                   struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_remove(struct store_cursor *c,
+                                   struct df_error *err) DF_MUST_CHECK;
+
+#endif

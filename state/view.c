@@ -1,0 +1,673 @@
+#include "state/view_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Raised when an older program could not read what this one writes. */
+#define FORMAT "deltafold view format 1\ngeneration "
+
+enum {
+    DIRECTORY_MODE = 0777, /* less the umask */
+    FILE_MODE = 0666,
+    CURRENT_MAX = 128,     /* longest text in VIEW/current */
+    LOCK_POLL_MS = 20,
+    RACES_MAX = 100 /* generations that may go by while a reader opens one */
+};
+
+/* Joins path and name; NULL without memory. */
+static char *join(const char *path, const char *name)
+{
+    char *joined = NULL;
+
+    return asprintf(&joined, "%s/%s", path, name) < 0 ? NULL : joined;
+}
+
+/* Readers may not be able to write where writers leave their scratch. */
+static char *scratch_of(const char *path, enum view_access access)
+{
+    char *scratch = join(path, "tmp");
+    const char *elsewhere = getenv("TMPDIR");
+
+    if (access == VIEW_WRITE || scratch == NULL ||
+        faccessat(AT_FDCWD, scratch, W_OK, 0) == 0) {
+        return scratch;
+    }
+    free(scratch);
+    return strdup(elsewhere != NULL && *elsewhere != '\0' ? elsewhere
+                                                          : "/tmp");
+}
+
+static struct view *view_new(const char *path, enum view_access access)
+{
+    struct view *v = calloc(1, sizeof *v);
+
+    if (v == NULL) {
+        return NULL;
+    }
+    v->access = access;
+    v->lock = -1;
+    v->path = strdup(path);
+    v->scratch = scratch_of(path, access);
+    if (v->path == NULL || v->scratch == NULL) {
+        view_close(v);
+        return NULL;
+    }
+    return v;
+}
+
+static void close_stores(struct view *v)
+{
+    for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
+        store_close(v->stores[i]);
+        v->stores[i] = NULL;
+    }
+}
+
+void view_close(struct view *v)
+{
+    if (v == NULL) {
+        return;
+    }
+    close_stores(v);
+    view_unlock(v);
+    buf_fini(&v->definition_text);
+    buf_fini(&v->recovered);
+    free(v->scratch);
+    free(v->path);
+    free(v);
+}
+
+/* ---- the lock ---- */
+
+/* Leaves our number in the lock file, for others' messages. */
+static void sign_lock(int fd)
+{
+    char text[32];
+    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)len, 0) != len) {
+        return; /* the lock holds all the same */
+    }
+}
+
+static enum df_status locked_by_other(const struct view *v, int fd,
+                                      struct df_error *err)
+{
+    char holder[32] = { 0 };
+    ssize_t len = pread(fd, holder, sizeof holder - 1, 0);
+
+    holder[len > 0 ? strcspn(holder, "\n") : 0] = '\0';
+    return error_set(err, DF_STATE,
+                     "%s: locked by another writer (process %s): wait for it "
+                     "to end, or give it longer with --wait",
+                     v->path, holder[0] == '\0' ? "unknown" : holder);
+}
+
+static int open_lock(const struct view *v)
+{
+    char *path = join(v->path, "lock");
+    int fd = -1;
+
+    if (path != NULL) {
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+        free(path);
+    } else {
+        errno = ENOMEM;
+    }
+    return fd;
+}
+
+enum df_status view_lock(struct view *v, unsigned wait_seconds,
+                         struct df_error *err)
+{
+    const struct timespec poll = { .tv_nsec = LOCK_POLL_MS * 1000000L };
+    uint64_t polls = (uint64_t)wait_seconds * 1000 / LOCK_POLL_MS;
+    enum df_status status;
+    int fd = open_lock(v);
+
+    if (fd < 0) {
+        return error_errno(err, errno, "%s/lock", v->path);
+    }
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            status = error_errno(err, errno, "%s: cannot lock", v->path);
+            (void)close(fd);
+            return status;
+        }
+        if (polls-- == 0) {
+            status = locked_by_other(v, fd, err);
+            (void)close(fd);
+            return status;
+        }
+        (void)nanosleep(&poll, NULL);
+    }
+    sign_lock(fd);
+    v->lock = fd;
+    return DF_OK;
+}
+
+void view_unlock(struct view *v)
+{
+    if (v->lock >= 0) {
+        (void)close(v->lock);
+        v->lock = -1;
+    }
+}
+
+bool view_is_locked(const struct view *v)
+{
+    char *path = join(v->path, "lock");
+    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    bool locked = false;
+
+    free(path);
+    if (fd >= 0) {
+        locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        (void)close(fd);
+    }
+    return locked;
+}
+
+/* ---- which generation ---- */
+
+static enum df_status parse_current(const struct view *v, const char *text,
+                                    uint64_t *generation,
+                                    struct df_error *err)
+{
+    const size_t head = sizeof FORMAT - 1;
+    char *end;
+
+    if (strncmp(text, FORMAT, head) != 0) {
+        return error_set(err, DF_STATE,
+                         "%s: not a view this version can read", v->path);
+    }
+    *generation = strtoull(text + head, &end, 10);
+    if (end == text + head || strcmp(end, "\n") != 0 || *generation == 0) {
+        return error_set(err, DF_STATE, "%s/current is damaged", v->path);
+    }
+    return DF_OK;
+}
+
+/* *generation is 0 when there is no view here. */
+static enum df_status read_current(const struct view *v, uint64_t *generation,
+                                   struct df_error *err)
+{
+    char text[CURRENT_MAX] = { 0 };
+    char *path = join(v->path, "current");
+    ssize_t len;
+    int fd;
+
+    *generation = 0;
+    if (path == NULL) {
+        return error_no_memory(err);
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0) {
+        return errno == ENOENT || errno == ENOTDIR
+                   ? DF_OK
+                   : error_errno(err, errno, "%s/current", v->path);
+    }
+    len = read(fd, text, sizeof text - 1);
+    (void)close(fd);
+    if (len < 0) {
+        return error_errno(err, EIO, "%s/current", v->path);
+    }
+    return parse_current(v, text, generation, err);
+}
+
+/* Writes the text of `current` into a file beside it and syncs that. */
+static enum df_status write_current(const char *path, uint64_t generation,
+                                    struct df_error *err)
+{
+    enum df_status status = DF_OK;
+    char text[CURRENT_MAX];
+    int len = snprintf(text, sizeof text, FORMAT "%llu\n",
+                       (unsigned long long)generation);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+
+    if (fd < 0) {
+        return error_errno(err, errno, "%s", path);
+    }
+    if (write(fd, text, (size_t)len) != len) {
+        status = error_errno(err, ENOSPC, "%s", path);
+    } else if (fsync(fd) != 0) {
+        status = error_errno(err, errno, "%s: cannot sync", path);
+    }
+    (void)close(fd);
+    return status;
+}
+
+enum df_status view_switch(const struct view *v, uint64_t generation,
+                           struct df_error *err)
+{
+    char *fresh = join(v->path, "current.new");
+    char *current = join(v->path, "current");
+    enum df_status status;
+
+    if (fresh == NULL || current == NULL) {
+        status = error_no_memory(err);
+        goto out;
+    }
+    /* The generation's own name must last before it is pointed to. */
+    status = sync_directory(v->path, err);
+    if (status == DF_OK) {
+        status = write_current(fresh, generation, err);
+    }
+    if (status == DF_OK && rename(fresh, current) != 0) {
+        status = error_errno(err, errno, "%s", current);
+    }
+    if (status == DF_OK) {
+        status = sync_directory(v->path, err);
+    }
+out:
+    free(fresh);
+    free(current);
+    return status;
+}
+
+/* ---- making ---- */
+
+static enum df_status make_directory(const char *path, struct df_error *err)
+{
+    if (mkdir(path, DIRECTORY_MODE) == 0 || errno == EEXIST) {
+        return DF_OK;
+    }
+    return error_errno(err, errno, "%s: cannot make the directory", path);
+}
+
+static enum df_status fill_new_store(struct store *s,
+                                     const struct view_definition *d,
+                                     uint64_t generation, unsigned shard,
+                                     struct df_error *err)
+{
+    const struct shard_state empty = { 0 };
+    struct store_txn *t;
+    enum df_status status;
+
+    do {
+        status = store_begin(&t, s, STORE_WRITE, err);
+        if (status != DF_OK) {
+            return status;
+        }
+        status = shard_state_store(t, &empty, err);
+        if (status == DF_OK) {
+            status = definition_store(t, d, generation, shard, err);
+        }
+        if (status == DF_OK) {
+            status = store_commit(t, err);
+        } else {
+            store_abort(t);
+        }
+    } while (status != DF_OK && store_grow_if_full(s, &status, err));
+    return status;
+}
+
+enum df_status view_make_generation(const struct view *v,
+                                    const struct view_definition *d,
+                                    uint64_t generation,
+                                    struct store **stores,
+                                    struct df_error *err)
+{
+    struct buf path = { 0 };
+    enum df_status status = view_file(v, generation, "", &path, err);
+
+    if (status == DF_OK) {
+        remove_directory((const char *)path.data, false);
+        status = make_directory((const char *)path.data, err);
+    }
+    for (unsigned i = 0; status == DF_OK && i < d->shards; i++) {
+        status = view_shard_file(v, generation, i, &path, err);
+        if (status == DF_OK) {
+            status = store_open(&stores[i], (const char *)path.data,
+                                STORE_WRITE, NULL, err);
+        }
+        if (status == DF_OK) {
+            status = fill_new_store(stores[i], d, generation, i, err);
+        }
+    }
+    if (status == DF_OK) {
+        status = view_file(v, generation, "", &path, err);
+    }
+    if (status == DF_OK) {
+        status = sync_directory((const char *)path.data, err);
+    }
+    buf_fini(&path);
+    return status;
+}
+
+/* Whether a directory holds only what an interrupted view_create leaves. */
+static bool is_free(const char *path)
+{
+    static const char *const ours[] = { ".",     "..",          "lock",
+                                        "gen-1", "current.new", "tmp" };
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    bool free_to_use = dir != NULL;
+
+    while (free_to_use && (entry = readdir(dir)) != NULL) {
+        bool known = false;
+
+        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+            known = known || strcmp(entry->d_name, ours[i]) == 0;
+        }
+        free_to_use = known;
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return free_to_use;
+}
+
+/* The directory that holds VIEW, so that VIEW's own name lasts. */
+static enum df_status sync_parent(const char *path, struct df_error *err)
+{
+    char *up = join(path, "..");
+    enum df_status status =
+        up == NULL ? error_no_memory(err) : sync_directory(up, err);
+
+    free(up);
+    return status;
+}
+
+static enum df_status create_locked(struct view *v,
+                                    const struct view_definition *definition,
+                                    struct df_error *err)
+{
+    uint64_t generation;
+    enum df_status status = read_current(v, &generation, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    if (generation != 0) {
+        return error_set(err, DF_STATE, "%s: there is a view already",
+                         v->path);
+    }
+    if (!is_free(v->path)) {
+        return error_set(err, DF_STATE,
+                         "%s: not empty: give a directory of its own",
+                         v->path);
+    }
+    status = make_directory(v->scratch, err);
+    if (status == DF_OK) {
+        status = view_make_generation(v, definition, 1, v->stores, err);
+    }
+    close_stores(v);
+    if (status == DF_OK) {
+        status = view_switch(v, 1, err);
+    }
+    return status == DF_OK ? sync_parent(v->path, err) : status;
+}
+
+enum df_status view_create(const char *path,
+                           const struct view_definition *definition,
+                           struct df_error *err)
+{
+    struct view *v = view_new(path, VIEW_WRITE);
+    enum df_status status;
+
+    if (v == NULL) {
+        return error_no_memory(err);
+    }
+    status = make_directory(path, err);
+    if (status == DF_OK && !is_free(path)) {
+        /* Look before the lock file is left in a stranger's directory. */
+        uint64_t generation;
+
+        status = read_current(v, &generation, err);
+        if (status == DF_OK) {
+            status = error_set(err, DF_STATE, "%s: %s", path,
+                               generation != 0
+                                   ? "there is a view already"
+                                   : "not an empty directory: give the view "
+                                     "one of its own");
+        }
+    }
+    if (status == DF_OK) {
+        status = view_lock(v, 0, err);
+    }
+    if (status == DF_OK) {
+        status = create_locked(v, definition, err);
+    }
+    view_close(v);
+    return status;
+}
+
+/* ---- opening ---- */
+
+/* Reads the definition from a shard and checks that it is this view's. */
+static enum df_status check_shard(struct view *v, unsigned shard,
+                                  struct df_error *err)
+{
+    struct view_definition d;
+    struct store_txn *t;
+    uint64_t generation;
+    unsigned number;
+    enum df_status status =
+        store_begin(&t, v->stores[shard], STORE_READ, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status = definition_load(t, &d, &generation, &number, err);
+    if (status == DF_OK && shard == 0) {
+        buf_reset(&v->definition_text);
+        v->definition = d;
+        if (!buf_append(&v->definition_text, d.text.data, d.text.len)) {
+            status = error_no_memory(err);
+        }
+        v->definition.text = buf_bytes(&v->definition_text);
+    }
+    if (status == DF_OK &&
+        (generation != v->generation || number != shard ||
+         d.shards != v->definition.shards ||
+         !bytes_equal(d.text, v->definition.text))) {
+        status = error_set(err, DF_STATE,
+                           "%s: shard %u is not of this view: restore the "
+                           "view from a copy, or rebuild it",
+                           v->path, shard);
+    }
+    store_abort(t);
+    return status;
+}
+
+static enum df_status open_shards(struct view *v, bool *missing,
+                                  struct df_error *err)
+{
+    enum store_access access =
+        v->access == VIEW_WRITE ? STORE_WRITE : STORE_READ;
+    enum df_status status = DF_OK;
+    struct buf path = { 0 };
+    struct stat st;
+
+    v->definition.shards = 1; /* until shard 0 has said how many */
+    for (unsigned i = 0; status == DF_OK && i < v->definition.shards; i++) {
+        status = view_shard_file(v, v->generation, i, &path, err);
+        if (status == DF_OK && stat((const char *)path.data, &st) != 0) {
+            *missing = errno == ENOENT;
+            status = error_errno(err, errno, "%s", (const char *)path.data);
+            status = *missing ? DF_STATE : status;
+        }
+        if (status == DF_OK) {
+            status = store_open(&v->stores[i], (const char *)path.data,
+                                access, missing, err);
+        }
+        if (status == DF_OK) {
+            status = check_shard(v, i, err);
+        }
+    }
+    buf_fini(&path);
+    return status;
+}
+
+/* Opens what `current` names; a reader looks again when the generation it
+ * read of has been replaced and removed meanwhile. */
+static enum df_status open_current(struct view *v, struct df_error *err)
+{
+    for (unsigned race = 0; race < RACES_MAX; race++) {
+        uint64_t before = v->generation;
+        bool missing = false;
+        enum df_status status = read_current(v, &v->generation, err);
+
+        if (status != DF_OK) {
+            return status;
+        }
+        if (v->generation == 0) {
+            return error_set(err, DF_STATE,
+                             "%s: no view here: make one with 'deltafold "
+                             "init'",
+                             v->path);
+        }
+        if (race > 0 && v->generation == before) {
+            return error_set(err, DF_STATE,
+                             "%s: files of generation %llu are missing: "
+                             "restore the view from a copy, or rebuild it",
+                             v->path, (unsigned long long)v->generation);
+        }
+        status = open_shards(v, &missing, err);
+        if (status == DF_OK || !missing) {
+            return status;
+        }
+        close_stores(v);
+    }
+    return error_set(err, DF_STATE, "%s: replaced again and again", v->path);
+}
+
+/* Removes what a crash may have left: other generations and scratch. */
+static void remove_leftovers(struct view *v)
+{
+    DIR *dir = opendir(v->path);
+    struct dirent *entry;
+
+    remove_directory(v->scratch, false);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char *end;
+        char *path;
+
+        if (strncmp(entry->d_name, "gen-", 4) != 0 ||
+            strtoull(entry->d_name + 4, &end, 10) == v->generation ||
+            *end != '\0') {
+            continue;
+        }
+        path = join(v->path, entry->d_name);
+        if (path != NULL) {
+            remove_directory(path, true);
+            free(path);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+}
+
+static enum df_status open_for_writing(struct view *v, unsigned wait_seconds,
+                                       struct df_error *err)
+{
+    uint64_t generation;
+    enum df_status status = read_current(v, &generation, err);
+
+    /* A lock file is not left in a directory that is no view. */
+    if (status == DF_OK && generation != 0) {
+        status = view_lock(v, wait_seconds, err);
+    }
+    if (status == DF_OK) {
+        status = open_current(v, err);
+    }
+    if (status == DF_OK) {
+        status = make_directory(v->scratch, err);
+    }
+    if (status == DF_OK) {
+        remove_leftovers(v);
+        status = view_recover(v, err);
+    }
+    return status;
+}
+
+enum df_status view_open(struct view **out, const char *path,
+                         enum view_access access, unsigned wait_seconds,
+                         struct df_error *err)
+{
+    struct view *v = view_new(path, access);
+    enum df_status status;
+
+    *out = NULL;
+    if (v == NULL) {
+        return error_no_memory(err);
+    }
+    status = access == VIEW_WRITE ? open_for_writing(v, wait_seconds, err)
+                                  : open_current(v, err);
+    if (status != DF_OK) {
+        view_close(v);
+        return status;
+    }
+    *out = v;
+    return DF_OK;
+}
+
+enum df_status view_finish_for_reader(struct view *v, struct df_error *err)
+{
+    struct view *writer;
+    enum df_status status;
+
+    /* A process has an environment open once. */
+    close_stores(v);
+    status = view_open(&writer, v->path, VIEW_WRITE, 0, err);
+    if (status == DF_OK) {
+        view_close(writer);
+    } else if (status != DF_STATE || !view_is_locked(v)) {
+        return error_prefix(err, status,
+                            "%s: a batch is half committed and could not be "
+                            "finished, run 'deltafold run' on the view",
+                            v->path);
+    }
+    v->generation = 0;
+    return open_current(v, err);
+}
+
+/* ---- questions ---- */
+
+const struct view_definition *view_definition(const struct view *v)
+{
+    return &v->definition;
+}
+
+const char *view_path(const struct view *v)
+{
+    return v->path;
+}
+
+const char *view_scratch(const struct view *v)
+{
+    return v->scratch;
+}
+
+struct bytes view_recovered(const struct view *v)
+{
+    return buf_bytes(&v->recovered);
+}
+
+uint64_t view_disk_bytes(const struct view *v)
+{
+    uint64_t total = 0;
+    struct buf path = { 0 };
+    struct df_error ignored;
+
+    for (unsigned i = 0; i < v->definition.shards; i++) {
+        struct stat st;
+
+        if (view_shard_file(v, v->generation, i, &path, &ignored) == DF_OK &&
+            stat((const char *)path.data, &st) == 0) {
+            total += (uint64_t)st.st_blocks * 512;
+        }
+    }
+    buf_fini(&path);
+    return total;
+}

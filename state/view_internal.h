@@ -1,0 +1,75 @@
+/*
+ * view_internal.h: struct view, shared by the files of state/ that open it,
+ * read it (snapshot, scan) and write it (install, recover, rebuild).
+ */
+#ifndef STATE_VIEW_INTERNAL_H
+#define STATE_VIEW_INTERNAL_H
+
+#include "state/meta.h"
+
+struct view {
+    char *path;
+    char *scratch;            /* path + "/tmp" */
+    enum view_access access;
+    int lock;                 /* descriptor of VIEW/lock, -1: not held */
+    uint64_t generation;
+    struct buf definition_text; /* what definition.text points to */
+    struct view_definition definition;
+    struct store *stores[VIEW_SHARDS_MAX];
+    struct buf recovered;     /* name of the batch rolled forward */
+};
+
+/* VIEW/gen-N/NAME, appended with a NUL to out (reset before). */
+enum df_status view_file(const struct view *v, uint64_t generation,
+                         const char *name, struct buf *out,
+                         struct df_error *err) DF_MUST_CHECK;
+/* VIEW/gen-N/shard-SS.mdb likewise. */
+enum df_status view_shard_file(const struct view *v, uint64_t generation,
+                               unsigned shard, struct buf *out,
+                               struct df_error *err) DF_MUST_CHECK;
+
+/* Makes the files of a generation: a directory with one store per shard,
+ * holding the definition and nothing else. Left-overs of a crash are removed
+ * first. *stores are open for writing. */
+enum df_status view_make_generation(const struct view *v,
+                                    const struct view_definition *d,
+                                    uint64_t generation,
+                                    struct store **stores,
+                                    struct df_error *err) DF_MUST_CHECK;
+
+/* Makes `generation` the view, atomically and durably. */
+enum df_status view_switch(const struct view *v, uint64_t generation,
+                           struct df_error *err) DF_MUST_CHECK;
+
+/* Takes the writer's lock, waiting up to wait_seconds. */
+enum df_status view_lock(struct view *v, unsigned wait_seconds,
+                         struct df_error *err) DF_MUST_CHECK;
+void view_unlock(struct view *v);
+/* Whether somebody holds the lock at this moment. */
+bool view_is_locked(const struct view *v);
+
+/* Finishes a batch that was decided but is not committed in every shard
+ * (recover.c). The caller holds the lock. */
+enum df_status view_recover(struct view *v,
+                            struct df_error *err) DF_MUST_CHECK;
+
+/* A reader has found a batch half committed and no writer alive: becomes a
+ * writer for as long as finishing it takes, and opens v again for reading.
+ * No transaction may be open. */
+enum df_status view_finish_for_reader(struct view *v,
+                                      struct df_error *err) DF_MUST_CHECK;
+
+/* Empties what an overwrite that was not decided has filled. The caller holds
+ * the lock and has no transaction open. */
+enum df_status view_clear_undecided(struct view *v,
+                                    struct df_error *err) DF_MUST_CHECK;
+
+/* fsync of a directory, so that the names in it last. */
+enum df_status sync_directory(const char *path,
+                              struct df_error *err) DF_MUST_CHECK;
+
+/* Removes everything in a directory, and with `itself` the directory; what
+ * cannot be removed stays: it is only space. */
+void remove_directory(const char *path, bool itself);
+
+#endif
