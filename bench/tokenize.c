@@ -117,7 +117,7 @@ static uint64_t count_unicode(struct bytes text)
         utf8proc_int32_t c = -1;
         utf8proc_ssize_t len = utf8proc_iterate(
             text.data + i, (utf8proc_ssize_t)(text.len - i), &c);
-        char kind = c < 0 ? 'C' : utf8proc_category_string(c)[0];
+        char kind = *utf8proc_category_string(c < 0 ? 0 : c);
 
         i += len > 0 ? (size_t)len : 1;
         if (c >= 0 && is_ignored(c)) {

@@ -111,10 +111,11 @@ static inline bool table_has_record_room(const struct table *t, size_t size)
     return t->records_size - t->records_len >= size + TABLE_KEY_SLACK;
 }
 
-/* Above half full look-ups get longer; three quarters is the end. */
+/* From six tenths on a larger table is worth its memory; three quarters is
+ * the end. */
 static inline bool table_is_crowded(const struct table *t)
 {
-    return t->used >= t->slots / 2;
+    return t->used >= t->slots / 5 * 3;
 }
 static inline bool table_is_full(const struct table *t)
 {

@@ -129,11 +129,16 @@ static enum df_status look(struct work *w, unsigned i, struct df_error *err)
 static enum df_status plan(struct work *w)
 {
     enum df_status status = DF_OK;
+    bool empty = true;
 
+    w->overwrite = false;
     for (unsigned i = 0; status == DF_OK && i < w->shards; i++) {
         status = look(w, i, w->err);
         w->overwrite = w->overwrite || w->shard[i].overwrite;
+        empty = empty && w->shard[i].rows_before == 0;
     }
+    /* Rows that come in order into an empty view are best packed. */
+    w->overwrite = w->overwrite || empty;
     w->b->entry->method = w->overwrite ? INSTALL_OVERWRITE
                                        : INSTALL_INCREMENT;
     return status;

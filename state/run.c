@@ -304,6 +304,7 @@ struct run_reader {
     size_t to;           /* yet in a block */
     struct bytes block;  /* what is left of the block in work */
     uint32_t block_rows; /* rows in it */
+    bool is_fresh;       /* no row of it has been taken */
     struct last_head last; /* of the row handed out */
     struct row row;
     int64_t values[DF_COMPONENTS_MAX];
@@ -404,6 +405,7 @@ static enum df_status load_block(struct run_reader *r, struct df_error *err)
     }
     r->block = bytes_of(header + HEADER_SIZE, length);
     r->block_rows = load_be32(header + CHECKSUM_SIZE + 4);
+    r->is_fresh = true;
     r->from += HEADER_SIZE + length;
     return r->block_rows != 0 ? DF_OK : damaged(err, "empty block");
 }
@@ -429,15 +431,17 @@ static bool take_bytes(struct bytes *in, size_t len, struct bytes *out)
 /* Takes a head off the block, the tail too where there is one. */
 static bool take_key(struct run_reader *r, struct bytes *in)
 {
+    size_t most = r->is_fresh ? 0 : r->last.len;
     size_t shared;
     size_t len;
     struct bytes rest;
 
     if (!take_varint(in, &shared) || !take_varint(in, &len) ||
-        !take_bytes(in, len, &rest) || shared > r->last.len ||
+        !take_bytes(in, len, &rest) || shared > most ||
         shared + len > ROW_HEAD_MAX || !is_after(&r->last, shared, rest)) {
         return false;
     }
+    r->is_fresh = false;
     remember(&r->last, shared, rest);
     r->row.head.len = r->last.len;
     r->row.tail.len = 0;

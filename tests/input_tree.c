@@ -76,6 +76,8 @@ void input_tree_file(const char *root, const char *path, const void *data,
 
     (void)snprintf(full, sizeof full, "%s/%s", root, path);
     make_directories(full);
+    /* Writing over a file makes some file systems flush it to disk. */
+    (void)unlink(full);
     f = fopen(full, "wb");
     if (f == NULL || (len > 0 && fwrite(data, 1, len, f) != len) ||
         fclose(f) != 0) {

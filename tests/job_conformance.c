@@ -334,6 +334,7 @@ static void make_document(struct buf *out, uint64_t *random)
     uint64_t kind = random_below(random, 6);
 
     buf_reset(out);
+    assert_true(buf_reserve(out, 1)); /* even an empty one is somewhere */
     while (out->len < len) {
         append_noise(out, kind < 4 ? kind : random_below(random, 6), random);
     }

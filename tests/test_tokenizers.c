@@ -208,6 +208,36 @@ static void unicode_and_ascii_agree_on_plain_text(void **state)
     buf_fini(&text);
 }
 
+/* Each code point in parts, so that every pair that composes is met. */
+static void every_decomposition_is_as_the_oracle_says(void **state)
+{
+    struct buf text = { 0 };
+    struct subject s;
+
+    (void)state;
+    subject_open(&s, &oracle_rules[0]);
+    for (int c = 0xa0; c < 0x30000; c++) {
+        struct buf point = { 0 };
+        struct buf parts;
+
+        if (c >= 0xd800 && c < 0xe000) {
+            continue;
+        }
+        oracle_append_point(&point, c);
+        parts = oracle_mapped(buf_bytes(&point), UTF8PROC_DECOMPOSE);
+        if (!bytes_equal(buf_bytes(&point), buf_bytes(&parts))) {
+            assert_true(buf_append(&text, parts.data, parts.len));
+            append_bytes(&text, " ");
+        }
+        buf_fini(&point);
+        buf_fini(&parts);
+    }
+    assert_true(text.len > 100000);
+    subject_check(&s, &oracle_rules[0], buf_bytes(&text));
+    subject_close(&s);
+    buf_fini(&text);
+}
+
 /* Each code point between letters, alone, and after a mark. */
 static void every_code_point_is_as_the_oracle_says(void **state)
 {
@@ -287,6 +317,7 @@ int main(void)
         cmocka_unit_test(pieces_give_the_pairs_of_the_whole),
         cmocka_unit_test(unicode_and_ascii_agree_on_plain_text),
         cmocka_unit_test(every_code_point_is_as_the_oracle_says),
+        cmocka_unit_test(every_decomposition_is_as_the_oracle_says),
         cmocka_unit_test(equivalent_spellings_give_one_key),
     };
 

@@ -219,6 +219,27 @@ static void words_as_long_as_a_key_may_be_are_kept(void **state)
     subject_close(&s);
 }
 
+/* One stretch of many words whose keys are longer than they are. */
+static void words_of_a_stretch_may_grow(void **state)
+{
+    struct subject s;
+    struct buf text = { 0 };
+
+    (void)state;
+    subject_open(&s, &oracle_rules[0]);
+    while (text.len < DF_KEY_MAX - 1000) {
+        append_many(&text, "\xe0\xa5\x98", 50);
+        append_bytes(&text, "''");
+        append_many(&text, "\xc8\xba", 50);
+        append_bytes(&text, "''");
+    }
+    subject_check(&s, &oracle_rules[0], buf_bytes(&text));
+    assert_true(s.out.count > 400);
+    assert_true(s.out.bytes.len > DF_KEY_MAX);
+    subject_close(&s);
+    buf_fini(&text);
+}
+
 /* A document with a stretch that has no place to cut for more than DF_UNCUT
  * bytes, cut inside it by force at random places. */
 static void check_forced(const struct oracle_rule *rule, const char *unit,
@@ -239,7 +260,7 @@ static void check_forced(const struct oracle_rule *rule, const char *unit,
     subject_open(&s, rule);
     collector_init(&expected, s.job);
     oracle_map(rule, buf_bytes(&text), &expected);
-    cuts[0] = begin + 1 + random_below(random, 200);
+    cuts[0] = begin + 4 + random_below(random, 200);
     cuts[1] = cuts[0] + 1 + random_below(random, end - cuts[0] - 300);
     cuts[2] = end - 1 - random_below(random, 200);
     for (size_t i = 0; i < 3; i++) {
@@ -344,6 +365,7 @@ int main(void)
         cmocka_unit_test(letter_case_is_as_asked),
         cmocka_unit_test(ngrams_are_joined_within_a_document),
         cmocka_unit_test(words_as_long_as_a_key_may_be_are_kept),
+        cmocka_unit_test(words_of_a_stretch_may_grow),
         cmocka_unit_test(forced_cuts_give_the_pairs_of_the_whole),
         cmocka_unit_test(long_words_break_ngrams),
         cmocka_unit_test(cut_knows_separators_only),

@@ -62,7 +62,7 @@ static struct unit unit_at(struct bytes text, size_t at)
 
 static char category(utf8proc_int32_t c)
 {
-    return c < 0 ? 'C' : utf8proc_category_string(c)[0];
+    return *utf8proc_category_string(c < 0 ? 0 : c);
 }
 
 static bool is_apostrophe(utf8proc_int32_t c)

@@ -24,9 +24,11 @@ enum {
     /* The longest block: one stretch as long as a key may be. */
     BLOCK_MAX = DF_KEY_MAX + SEPARATOR_MAX,
     BLOCK_STEPS = (BLOCK_MAX + VECTOR_STEP - 1) / VECTOR_STEP,
-    /* Where words are spelled code point by code point: begun while half
-     * is free, and none grows to more than half again its bytes. */
-    SPELLED_SIZE = 4 * DF_KEY_MAX,
+    /* Where words are spelled code point by code point. None grows to more
+     * than half again its bytes, so there must be room for that where one
+     * begins. */
+    SPELLED_SIZE = 2 * DF_KEY_MAX,
+    SPELLED_ROOM = DF_KEY_MAX / 2 * 3,
 };
 
 /* What configure makes: read by all threads, changed by none. */

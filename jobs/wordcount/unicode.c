@@ -142,7 +142,7 @@ static inline void close_word(struct mapper *m, struct spelling *w)
 static inline void open_word(struct mapper *m, struct spelling *w,
                              const uint8_t *from)
 {
-    if (m->spelled_len > SPELLED_SIZE / 2) {
+    if (m->spelled_len > SPELLED_SIZE - SPELLED_ROOM) {
         words_flush(&m->words);
         m->spelled_len = 0;
     }

@@ -74,11 +74,14 @@ static bool parse_case(const char *value, enum letter_case *letter_case)
 static bool parse_tokenizer(const char *value,
                             const struct tokenizer **tokenizer)
 {
-    static const struct tokenizer *const all[] = { &tokenizer_unicode,
-                                                   &tokenizer_ascii,
-                                                   &tokenizer_whitespace };
+    static const struct tokenizer *const all[] = {
+        &tokenizer_unicode,
+        &tokenizer_ascii,
+        &tokenizer_whitespace,
+        NULL,
+    };
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; all[i] != NULL; i++) {
         if (strcmp(value, all[i]->name) == 0) {
             *tokenizer = all[i];
             return true;
