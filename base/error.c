@@ -26,8 +26,8 @@ enum df_status error_prefix(struct df_error *err, enum df_status status,
     len = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     if (len >= 0 && (size_t)len < sizeof err->text) {
-        (void)snprintf(err->text + len, sizeof err->text - (size_t)len,
-                       ": %s", old);
+        (void)snprintf(err->text + len, sizeof err->text - (size_t)len, ": %s",
+                       old);
     }
     return status;
 }
@@ -46,8 +46,8 @@ enum df_status error_errno(struct df_error *err, int errnum,
     len = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     if (len >= 0 && (size_t)len < sizeof err->text) {
-        (void)snprintf(err->text + len, sizeof err->text - (size_t)len,
-                       ": %s", text);
+        (void)snprintf(err->text + len, sizeof err->text - (size_t)len, ": %s",
+                       text);
     }
     return DF_SYSTEM;
 }

@@ -80,8 +80,7 @@ static wide widen(struct hash128 h)
 
 static struct hash128 narrow(wide w)
 {
-    return (struct hash128){ .high = (uint64_t)(w >> 64),
-                             .low = (uint64_t)w };
+    return (struct hash128){ .high = (uint64_t)(w >> 64), .low = (uint64_t)w };
 }
 
 struct hash128 digest_add(struct hash128 a, struct hash128 b)

@@ -290,21 +290,18 @@ static void digest_document(struct hash_stream *stream,
 enum df_status batch_digest(const struct batch *b, struct hash128 *digest,
                             struct df_error *err)
 {
-    const struct batch_file **sorted;
+    size_t *order = section_order_by_id(b);
     struct hash_stream *stream;
 
-    if (!section_sort_by_id(b, &sorted)) {
-        return error_no_memory(err);
-    }
-    if (!hash_stream_open(&stream)) {
-        free(sorted);
+    if (order == NULL || !hash_stream_open(&stream)) {
+        free(order);
         return error_no_memory(err);
     }
     for (size_t i = 0; i < b->file_count; i++) {
-        digest_document(stream, sorted[i]);
+        digest_document(stream, &b->files[order[i]]);
     }
     *digest = hash_stream_end(stream);
     hash_stream_close(stream);
-    free(sorted);
+    free(order);
     return DF_OK;
 }

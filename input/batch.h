@@ -22,11 +22,11 @@ enum batch_section { BATCH_DELETED, BATCH_INSERTED }; /* order in digests */
 /* One document file. Strings belong to the batch. */
 struct batch_file {
     enum batch_section section;
-    const char *path; /* below the batch directory: "inserted/a/b.txt";
-                         below the directory itself for batch_scan_tree */
-    struct bytes id;  /* path below the section, or the manifest's id */
-    uint64_t length;  /* bytes on disk */
-    int64_t mtime;    /* nanoseconds since 1970 */
+    const char *path;    /* below the batch directory: "inserted/a/b.txt";
+                            below the directory itself for batch_scan_tree */
+    struct bytes id;     /* path below the section, or the manifest's id */
+    uint64_t length;     /* bytes on disk */
+    int64_t mtime;       /* nanoseconds since 1970 */
     struct hash128 hash; /* of the bytes on disk; set by reading
                             (reader.h), zero before */
 };
@@ -45,8 +45,8 @@ struct batch {
     size_t file_count;
     struct batch_notice *notices; /* in byte order of path */
     size_t notice_count;
-    bool has_marker;    /* _SUCCESS is there */
-    void *owned;        /* private: where the strings live */
+    bool has_marker; /* _SUCCESS is there */
+    void *owned;     /* private: where the strings live */
 };
 
 /* Scans one batch directory. On failure *b is empty. */

@@ -321,8 +321,11 @@ static enum df_status step_zstd(struct decode *d, uint8_t *room, size_t size,
 {
     struct stage *p = &d->packed;
     ZSTD_inBuffer in = { p->data + p->begin, p->end - p->begin, 0 };
-    ZSTD_outBuffer out = { room, size, 0 };
-    size_t result = ZSTD_decompressStream(d->zstd, &out, &in);
+    ZSTD_outBuffer out = { .size = size };
+    size_t result;
+
+    out.dst = room;
+    result = ZSTD_decompressStream(d->zstd, &out, &in);
 
     p->begin += in.pos;
     *n = out.pos;

@@ -315,18 +315,22 @@ static enum df_status refuse_shared_id(const struct manifest *m,
 
 static enum df_status check_ids(const struct manifest *m, struct df_error *err)
 {
-    const struct batch_file **sorted;
+    const struct batch_file *files = m->batch->files;
+    size_t *order = section_order_by_id(m->batch);
     enum df_status status = DF_OK;
 
-    if (!section_sort_by_id(m->batch, &sorted)) {
+    if (order == NULL) {
         return error_no_memory(err);
     }
     for (size_t i = 1; i < m->batch->file_count && status == DF_OK; i++) {
-        if (section_compare_id(sorted[i - 1], sorted[i]) == 0) {
-            status = refuse_shared_id(m, sorted[i - 1], sorted[i], err);
+        const struct batch_file *before = &files[order[i - 1]];
+        const struct batch_file *file = &files[order[i]];
+
+        if (section_compare_id(before, file) == 0) {
+            status = refuse_shared_id(m, before, file, err);
         }
     }
-    free(sorted);
+    free(order);
     return status;
 }
 

@@ -33,41 +33,39 @@ int section_compare_id(const struct batch_file *a, const struct batch_file *b)
     return bytes_compare(a->id, b->id);
 }
 
-static int compare(const void *a, const void *b)
+static int compare(const void *a, const void *b, void *ctx)
 {
-    const struct batch_file *const *left = a;
-    const struct batch_file *const *right = b;
-    int order = section_compare_id(*left, *right);
+    const struct batch_file *files = ctx;
+    const size_t *left = a;
+    const size_t *right = b;
+    int order = section_compare_id(&files[*left], &files[*right]);
 
-    if (order != 0) {
-        return order;
-    }
-    return (*left > *right) - (*left < *right);
+    return order != 0 ? order : (*left > *right) - (*left < *right);
 }
 
 /* Files are in order of path, and without a manifest ids are paths. */
-static bool is_sorted(const struct batch_file **files, size_t n)
+static bool is_sorted(const struct batch *b)
 {
-    for (size_t i = 1; i < n; i++) {
-        if (section_compare_id(files[i - 1], files[i]) > 0) {
+    for (size_t i = 1; i < b->file_count; i++) {
+        if (section_compare_id(&b->files[i - 1], &b->files[i]) > 0) {
             return false;
         }
     }
     return true;
 }
 
-bool section_sort_by_id(const struct batch *b,
-                        const struct batch_file ***sorted)
+size_t *section_order_by_id(const struct batch *b)
 {
-    *sorted = malloc((b->file_count + 1) * sizeof(*sorted)[0]);
-    if (*sorted == NULL) {
-        return false;
+    size_t *order = malloc((b->file_count + 1) * sizeof order[0]);
+
+    if (order == NULL) {
+        return NULL;
     }
     for (size_t i = 0; i < b->file_count; i++) {
-        (*sorted)[i] = &b->files[i];
+        order[i] = i;
     }
-    if (!is_sorted(*sorted, b->file_count)) {
-        qsort(*sorted, b->file_count, sizeof(*sorted)[0], compare);
+    if (!is_sorted(b)) {
+        qsort_r(order, b->file_count, sizeof order[0], compare, b->files);
     }
-    return true;
+    return order;
 }

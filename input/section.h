@@ -16,9 +16,9 @@ bool section_of_path(struct bytes path, enum batch_section *section,
 /* By section, then by id. */
 int section_compare_id(const struct batch_file *a, const struct batch_file *b);
 
-/* The files in that order, in an array that the caller frees; files whose
- * section and id are equal are in order of path. */
-bool section_sort_by_id(const struct batch *b,
-                        const struct batch_file ***sorted);
+/* Indices of the files in that order, in an array that the caller frees;
+ * files whose section and id are equal are in order of path. NULL without
+ * memory. */
+size_t *section_order_by_id(const struct batch *b);
 
 #endif

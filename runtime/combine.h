@@ -24,10 +24,10 @@
 
 struct combine_plan {
     struct row_shape shape;
-    unsigned parts;     /* partitions: the shards of the view */
-    size_t memory;      /* bytes this worker may use, tables and buffers */
+    unsigned parts; /* partitions: the shards of the view */
+    size_t memory;  /* bytes this worker may use, tables and buffers */
     const char *spill_directory; /* where unnamed spill files are made */
-    uint64_t sample;    /* keep keys with hash % sample == 0; 1 keeps all */
+    uint64_t sample; /* keep keys with hash % sample == 0; 1 keeps all */
 };
 
 struct combine;
@@ -52,8 +52,8 @@ enum df_status combine_finish(struct combine *c,
 
 /* What happened, for the log; valid after combine_finish. */
 struct combine_stats {
-    uint64_t pairs;       /* emitted, before summing */
-    uint64_t spills;      /* times the table was written out */
+    uint64_t pairs;  /* emitted, before summing */
+    uint64_t spills; /* times the table was written out */
     uint64_t spill_bytes;
 };
 struct combine_stats combine_stats(const struct combine *c);

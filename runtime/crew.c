@@ -32,7 +32,7 @@ struct worker {
 
 struct crew {
     struct crew_plan plan;
-    struct worker *workers; /* plan.threads of them */
+    struct worker *workers;    /* plan.threads of them */
     struct combine **combines; /* theirs, for reduce */
     struct reduce *reducers[VIEW_SHARDS_MAX];
 
@@ -98,8 +98,7 @@ size_t crew_memory(const struct engine_options *options)
 struct reader_cut crew_cut(const struct jobspec *job,
                            const struct engine_options *options)
 {
-    size_t share = crew_memory(options) / WHOLE_SHARE /
-                   crew_threads(options);
+    size_t share = crew_memory(options) / WHOLE_SHARE / crew_threads(options);
 
     return (struct reader_cut){
         .pieces = job->job->pieces(job->config),
@@ -153,7 +152,8 @@ enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
     c->workers = calloc(plan->threads, sizeof *c->workers);
     c->combines = calloc(plan->threads, sizeof(struct combine *));
     if (c->workers == NULL || c->combines == NULL) {
-        status = error_no_memory(err);
+        crew_close(c);
+        return error_no_memory(err);
     }
     for (unsigned i = 0; status == DF_OK && i < plan->threads; i++) {
         status = worker_open(&c->workers[i], c, err);
@@ -205,14 +205,13 @@ static void report(struct worker *w)
     now = clock_us();
     if (now - c->reported_us >= PROGRESS_EVERY_US) {
         c->reported_us = now;
-        o->progress(o->progress_ctx,
-                    &(struct engine_progress){
-                        .batch = c->batch->name,
-                        .phase = "map",
-                        .done = __atomic_load_n(&c->done_bytes,
-                                                __ATOMIC_RELAXED),
-                        .total = c->total_bytes,
-                    });
+        o->progress(o->progress_ctx, &(struct engine_progress){
+                                         .batch = c->batch->name,
+                                         .phase = "map",
+                                         .done = __atomic_load_n(
+                                             &c->done_bytes, __ATOMIC_RELAXED),
+                                         .total = c->total_bytes,
+                                     });
     }
 }
 
@@ -225,8 +224,7 @@ static enum df_status map_piece(void *ctx, const struct df_piece *piece,
     if (asked_to_stop(w->crew->plan.options)) {
         return error_set(err, DF_INTERRUPTED, "interrupted");
     }
-    w->crew->plan.job->job->map(w->mapper, piece,
-                                combine_emitter(w->combine));
+    w->crew->plan.job->job->map(w->mapper, piece, combine_emitter(w->combine));
     report(w);
     return combine_status(w->combine, err);
 }
@@ -245,9 +243,8 @@ static void read_unit(struct worker *w, size_t unit)
         w->failed_unit = unit;
         __atomic_store_n(&c->failed, 1, __ATOMIC_RELAXED);
     }
-    (void)__atomic_add_fetch(&c->done_bytes,
-                             reader_unit_bytes(&c->units, unit),
-                             __ATOMIC_RELAXED);
+    (void)__atomic_add_fetch(
+        &c->done_bytes, reader_unit_bytes(&c->units, unit), __ATOMIC_RELAXED);
 }
 
 /* Takes units, in order, until none is left or one has failed. */
@@ -269,8 +266,7 @@ static void work(struct worker *w)
 
 /* Units are taken in order, so every unit before a failed one was read: the
  * lowest failure is the same for any number of workers. */
-static enum df_status first_failure(const struct crew *c,
-                                    struct df_error *err)
+static enum df_status first_failure(const struct crew *c, struct df_error *err)
 {
     const struct worker *first = NULL;
 
@@ -293,8 +289,7 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
                         struct df_error *err)
 {
     struct reader_cut cut = crew_cut(c->plan.job, c->plan.options);
-    enum df_status status =
-        reader_plan_units(&c->units, batch, &cut, err);
+    enum df_status status = reader_plan_units(&c->units, batch, &cut, err);
 
     if (status != DF_OK) {
         return status;
@@ -336,7 +331,6 @@ enum df_status crew_finish(struct crew *c, struct df_error *err)
 enum df_status crew_reduce(struct crew *c, struct df_error *err)
 {
     unsigned parts = c->plan.parts;
-    unsigned threads = c->plan.threads < parts ? c->plan.threads : parts;
     size_t memory = c->plan.memory / parts;
     enum df_status statuses[VIEW_SHARDS_MAX] = { DF_OK };
     struct df_error *errors = calloc(parts, sizeof *errors);
@@ -345,7 +339,7 @@ enum df_status crew_reduce(struct crew *c, struct df_error *err)
     if (errors == NULL) {
         return error_no_memory(err);
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(c->plan.threads) schedule(dynamic, 1)
     for (unsigned i = 0; i < parts; i++) {
         statuses[i] = reduce_open(&c->reducers[i], c->combines,
                                   c->plan.threads, i, memory, &errors[i]);

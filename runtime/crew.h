@@ -29,7 +29,7 @@ struct crew_plan {
 };
 
 struct crew;
-enum df_status crew_open(struct crew **c, const struct crew_plan *plan,
+enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
                          struct df_error *err) DF_MUST_CHECK;
 void crew_close(struct crew *c);
 
@@ -38,10 +38,8 @@ void crew_close(struct crew *c);
 enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
                         struct df_error *err) DF_MUST_CHECK;
 
-enum df_status crew_finish(struct crew *c,
-                           struct df_error *err) DF_MUST_CHECK;
-enum df_status crew_reduce(struct crew *c,
-                           struct df_error *err) DF_MUST_CHECK;
+enum df_status crew_finish(struct crew *c, struct df_error *err) DF_MUST_CHECK;
+enum df_status crew_reduce(struct crew *c, struct df_error *err) DF_MUST_CHECK;
 
 struct run_source *crew_run(struct crew *c, unsigned part);
 struct reduce_bound crew_bound(const struct crew *c, unsigned part);

@@ -77,8 +77,8 @@ static enum df_status check_content(struct application *a,
     enum df_status status = snapshot_open(&s, a->v, err);
 
     if (status == DF_OK) {
-        status = plan_check_content(s, a->batch, a->entry.digest, a->options,
-                                    err);
+        status =
+            plan_check_content(s, a->batch, a->entry.digest, a->options, err);
         snapshot_close(s);
     }
     return status;
@@ -127,8 +127,7 @@ static void fill_entry(struct application *a)
 static struct ledger_file *ledger_files(const struct batch *batch,
                                         const bool *skip)
 {
-    struct ledger_file *files =
-        calloc(batch->file_count + 1, sizeof *files);
+    struct ledger_file *files = calloc(batch->file_count + 1, sizeof *files);
 
     for (size_t i = 0; files != NULL && i < batch->file_count; i++) {
         const struct batch_file *f = &batch->files[i];
@@ -259,4 +258,3 @@ enum df_status application_apply(struct application *a, struct df_error *err)
     } while (left_out > 0 && status == DF_OK);
     return status;
 }
-

@@ -30,9 +30,9 @@ struct engine_progress {
 };
 
 struct engine_options {
-    unsigned threads; /* 0: as many as there are processors */
-    size_t memory;    /* bytes; 0: a quarter of the machine's */
-    uint64_t unit_size; /* of split files; 0: default */
+    unsigned threads;           /* 0: as many as there are processors */
+    size_t memory;              /* bytes; 0: a quarter of the machine's */
+    uint64_t unit_size;         /* of split files; 0: default */
     enum install_method method; /* INSTALL_INCREMENT or _OVERWRITE */
     enum engine_on_negative on_negative;
     bool allow_late;
@@ -60,8 +60,8 @@ enum engine_outcome {
 
 struct engine_report {
     enum engine_outcome outcome;
-    const char *name;                 /* of the batch */
-    const struct batch *batch;        /* scanned; NULL for LISTED */
+    const char *name;                   /* of the batch */
+    const struct batch *batch;          /* scanned; NULL for LISTED */
     const struct batch_notice *notices; /* what was left out */
     size_t notice_count;
     const struct ledger_entry *entry; /* APPLIED: what was recorded;
@@ -102,7 +102,7 @@ struct engine_verdict {
     uint64_t documents;
     uint64_t rows_checked;
     uint64_t differences;
-    struct hash128 view;        /* digests; of the sample, with sample > 1 */
+    struct hash128 view; /* digests; of the sample, with sample > 1 */
     struct hash128 recomputed;
 };
 
@@ -113,10 +113,9 @@ struct engine_verdict {
  * 20). DF_DIFFERS when there are any.
  */
 enum df_status engine_verify(
-    struct view *v, const struct jobspec *job, const char *dir, bool deltas,
+    struct view *view, const struct jobspec *job, const char *dir, bool deltas,
     uint64_t sample, const struct engine_options *options,
-    void (*different)(void *ctx, const struct engine_difference *),
-    void *ctx, struct engine_verdict *verdict,
-    struct df_error *err) DF_MUST_CHECK;
+    void (*different)(void *ctx, const struct engine_difference *), void *ctx,
+    struct engine_verdict *verdict, struct df_error *err) DF_MUST_CHECK;
 
 #endif

@@ -44,9 +44,9 @@ static void look_for(struct finder *f, struct bytes key, struct bytes element)
     }
 }
 
-static void find_pair(struct df_emitter *e, const uint8_t *key,
-                      size_t key_len, const uint8_t *element,
-                      size_t element_len, const int64_t *values)
+static void find_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
+                      const uint8_t *element, size_t element_len,
+                      const int64_t *values)
 {
     (void)values;
     look_for((struct finder *)e, bytes_of(key, key_len),
@@ -113,10 +113,11 @@ static enum df_status map_to_finder(void *ctx, const struct df_piece *piece,
 
 /* Maps the deleted documents that are not skipped; calls hit for each that
  * emits a wanted row until it returns false. */
-static enum df_status each_culprit(
-    struct finder *f, struct batch *batch, const bool *skip,
-    bool (*hit)(void *ctx, size_t file, struct bytes row_key), void *ctx,
-    struct df_error *err)
+static enum df_status each_culprit(struct finder *f, struct batch *batch,
+                                   const bool *skip,
+                                   bool (*hit)(void *ctx, size_t file,
+                                               struct bytes row_key),
+                                   void *ctx, struct df_error *err)
 {
     struct reader_cut cut = crew_cut(f->job, f->options);
     struct reader_units units;
@@ -133,8 +134,7 @@ static enum df_status each_culprit(
         const struct batch_file *file = reader_unit_file(&units, i);
         size_t number = (size_t)(file - batch->files);
 
-        if (file->section != BATCH_DELETED || skip[number] ||
-            number == last) {
+        if (file->section != BATCH_DELETED || skip[number] || number == last) {
             continue;
         }
         status = reader_read(reader, &units, i, map_to_finder, f, err);
@@ -257,8 +257,8 @@ static bool suspect_file(void *ctx, size_t file, struct bytes row_key)
     }
     s->list[s->count++] = (struct suspect){
         .file = file,
-        .identity = identity_of(s->batch->files[file].id,
-                                s->batch->files[file].hash),
+        .identity =
+            identity_of(s->batch->files[file].id, s->batch->files[file].hash),
     };
     return true;
 }
@@ -285,8 +285,7 @@ static bool weigh_file(void *ctx, const struct ledger_file *file)
     if (file->quarantined) {
         return true;
     }
-    hit = bsearch(&key, s->list, s->count, sizeof *s->list,
-                  compare_suspects);
+    hit = bsearch(&key, s->list, s->count, sizeof *s->list, compare_suspects);
     if (hit != NULL) {
         hit->alive += file->inserted ? 1 : -1;
     }
@@ -341,8 +340,7 @@ enum df_status negative_mark(const struct jobspec *job, struct batch *batch,
 
     *marked = 0;
     if (status == DF_OK) {
-        status =
-            each_culprit(&f, batch, skip, suspect_file, &suspects, err);
+        status = each_culprit(&f, batch, skip, suspect_file, &suspects, err);
     }
     finder_close(&f);
     if (status == DF_OK && suspects.failed) {

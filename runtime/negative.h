@@ -35,8 +35,8 @@ enum df_status negative_mark(const struct jobspec *job, struct batch *batch,
  * (with a manifest where ids are not paths). *directory is appended with a
  * NUL. The batch itself is left as it is. */
 enum df_status negative_quarantine(const char *view_path,
-                                   const struct batch *batch,
-                                   const bool *skip, struct buf *directory,
+                                   const struct batch *batch, const bool *skip,
+                                   struct buf *directory,
                                    struct df_error *err) DF_MUST_CHECK;
 
 #endif

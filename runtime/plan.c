@@ -50,8 +50,7 @@ static enum df_status check_applied(struct plan *p, struct snapshot *s,
     struct shown name;
     struct hash128 digest;
     bool same;
-    enum df_status status =
-        looks_same(s, p->entry.seq, batch, &same, err);
+    enum df_status status = looks_same(s, p->entry.seq, batch, &same, err);
 
     p->outcome = ENGINE_ALREADY_APPLIED;
     if (status != DF_OK || (same && !options->paranoid)) {
@@ -83,8 +82,8 @@ int plan_compare(const char *name, struct bytes kept)
     return batch_name_compare(name, copy);
 }
 
-static enum df_status check_late(struct snapshot *s,
-                                 const struct batch *batch, int order,
+static enum df_status check_late(struct snapshot *s, const struct batch *batch,
+                                 int order,
                                  const struct engine_options *options,
                                  struct df_error *err)
 {

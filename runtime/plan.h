@@ -15,7 +15,7 @@ struct plan {
     enum engine_outcome outcome; /* APPLIED: it is to be applied */
     struct ledger_entry entry;   /* ALREADY_APPLIED: what is there; borrowed
                                     from the snapshot */
-    bool raises_high; /* the name comes after all that are there */
+    bool raises_high;            /* the name comes after all that are there */
 };
 
 /* Longest batch name: file systems' own limit. */

@@ -161,8 +161,7 @@ static enum df_status write_manifest(const char *directory,
         return error_no_memory(err);
     }
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
-    if (fd < 0 ||
-        !write_all(fd, (const char *)manifest.data, manifest.len) ||
+    if (fd < 0 || !write_all(fd, (const char *)manifest.data, manifest.len) ||
         fsync(fd) != 0) {
         status = error_errno(err, errno, "%s", path);
     }
@@ -174,9 +173,8 @@ static enum df_status write_manifest(const char *directory,
 }
 
 enum df_status negative_quarantine(const char *view_path,
-                                   const struct batch *batch,
-                                   const bool *skip, struct buf *directory,
-                                   struct df_error *err)
+                                   const struct batch *batch, const bool *skip,
+                                   struct buf *directory, struct df_error *err)
 {
     struct buf manifest = { 0 };
     size_t len = strlen(view_path);
@@ -196,8 +194,7 @@ enum df_status negative_quarantine(const char *view_path,
             continue;
         }
         status = copy_one(batch, i, (const char *)directory->data, err);
-        if (status == DF_OK &&
-            !append_manifest(&manifest, &batch->files[i])) {
+        if (status == DF_OK && !append_manifest(&manifest, &batch->files[i])) {
             status = error_no_memory(err);
         }
     }

@@ -88,8 +88,7 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
                               const char *dir, const char *as_of,
                               unsigned shards,
                               const struct engine_options *options,
-                              struct ledger_entry *entry,
-                              struct df_error *err)
+                              struct ledger_entry *entry, struct df_error *err)
 {
     struct batch documents;
     struct buf name = { 0 };

@@ -23,9 +23,8 @@
 
 struct reduce;
 
-enum df_status reduce_open(struct reduce **r,
-                           struct combine *const *workers, unsigned n,
-                           unsigned part, size_t memory,
+enum df_status reduce_open(struct reduce **r, struct combine *const *workers,
+                           unsigned n, unsigned part, size_t memory,
                            struct df_error *err) DF_MUST_CHECK;
 void reduce_close(struct reduce *r);
 

@@ -53,8 +53,7 @@ static enum df_status apply_and_report(const struct run *r,
     }
     if (status == DF_OK) {
         report_batch(r, ENGINE_APPLIED, batch, &a.entry,
-                     a.quarantine.len > 0 ? (char *)a.quarantine.data
-                                          : NULL);
+                     a.quarantine.len > 0 ? (char *)a.quarantine.data : NULL);
     }
     application_fini(&a);
     return status;
@@ -93,10 +92,9 @@ static enum df_status run_scanned(const struct run *r, struct batch *batch,
     status = plan_batch(&plan, s, r->job, batch, r->options, r->err);
     apply_it = status == DF_OK && plan.outcome == ENGINE_APPLIED;
     if (status == DF_OK && !apply_it) {
-        report_batch(r, plan.outcome, batch,
-                     plan.outcome == ENGINE_ALREADY_APPLIED ? &plan.entry
-                                                            : NULL,
-                     NULL);
+        report_batch(
+            r, plan.outcome, batch,
+            plan.outcome == ENGINE_ALREADY_APPLIED ? &plan.entry : NULL, NULL);
     }
     if (apply_it && r->options->dry_run) {
         status = try_dry(r, s, batch);
@@ -130,7 +128,7 @@ struct queue {
     struct queued {
         const char *name;
         const char *path;
-    } *batches;
+    } * batches;
     size_t count;
 };
 
@@ -190,13 +188,12 @@ static enum df_status queue_init(struct queue *q, const struct run *r,
         }
         q->list_count++;
         if (list->notice_count > 0) {
-            r->report(r->ctx,
-                      &(struct engine_report){
-                          .outcome = ENGINE_LISTED,
-                          .name = paths[i],
-                          .notices = list->notices,
-                          .notice_count = list->notice_count,
-                      });
+            r->report(r->ctx, &(struct engine_report){
+                                  .outcome = ENGINE_LISTED,
+                                  .name = paths[i],
+                                  .notices = list->notices,
+                                  .notice_count = list->notice_count,
+                              });
         }
     }
     return queue_sort(q, r->err);
@@ -223,4 +220,3 @@ enum df_status engine_run(struct view *v, const struct jobspec *job,
     queue_fini(&q);
     return status;
 }
-

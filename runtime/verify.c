@@ -79,8 +79,8 @@ static enum df_status map_applied(struct verification *v,
                                   const struct ledger_entry *e,
                                   struct batch *batch, struct df_error *err)
 {
-    struct quarantined q = { .skip = calloc(batch->file_count + 1,
-                                            sizeof(bool)),
+    struct quarantined q = { .skip =
+                                 calloc(batch->file_count + 1, sizeof(bool)),
                              .count = batch->file_count };
     struct hash128 digest;
     enum df_status status;
@@ -88,8 +88,8 @@ static enum df_status map_applied(struct verification *v,
     if (q.skip == NULL) {
         return error_no_memory(err);
     }
-    status = snapshot_ledger_files(v->snapshot, e->seq, note_quarantined, &q,
-                                   err);
+    status =
+        snapshot_ledger_files(v->snapshot, e->seq, note_quarantined, &q, err);
     if (status == DF_OK) {
         status = crew_map(v->crew, batch, q.skip, err);
     }
@@ -109,8 +109,7 @@ static enum df_status map_applied(struct verification *v,
 }
 
 /* Where the batch of an entry lies under the directory; NULL if nowhere. */
-static const char *find_batch(const struct batch_list *list,
-                              struct bytes name)
+static const char *find_batch(const struct batch_list *list, struct bytes name)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (bytes_equal(bytes_of_string(list->names[i]), name)) {
@@ -216,8 +215,8 @@ static enum df_status is_sampled(const struct verification *v,
 }
 
 static enum df_status note(struct verification *v, struct shard_verdict *s,
-                           const struct row *expected,
-                           const struct row *found, struct df_error *err)
+                           const struct row *expected, const struct row *found,
+                           struct df_error *err)
 {
     const struct row *row = expected != NULL ? expected : found;
     size_t size = v->shape.components * sizeof(int64_t);
@@ -342,26 +341,29 @@ static void verify_shard(struct verification *v, unsigned i)
 
     s->status = snapshot_shard_open(&rows, v->snapshot, i, &s->err);
     if (s->status == DF_OK) {
-        s->status =
-            compare_shard(v, s, crew_run(v->crew, i), rows, &s->err);
+        s->status = compare_shard(v, s, crew_run(v->crew, i), rows, &s->err);
         snapshot_shard_close(rows);
     }
 }
 
 /* ---- the verdict ---- */
 
+struct ordered {
+    const struct difference *difference;
+};
+
 static int compare_differences(const void *a, const void *b)
 {
-    const struct difference *x = *(struct difference *const *)a;
-    const struct difference *y = *(struct difference *const *)b;
+    const struct ordered *x = a;
+    const struct ordered *y = b;
 
-    return bytes_compare(buf_bytes(&x->row_key), buf_bytes(&y->row_key));
+    return bytes_compare(buf_bytes(&x->difference->row_key),
+                         buf_bytes(&y->difference->row_key));
 }
 
-static enum df_status show(struct verification *v,
-                           const struct difference *d,
-                           void (*different)(
-                               void *ctx, const struct engine_difference *),
+static enum df_status show(struct verification *v, const struct difference *d,
+                           void (*different)(void *ctx,
+                                             const struct engine_difference *),
                            void *ctx, struct df_error *err)
 {
     struct buf room = { 0 };
@@ -378,25 +380,24 @@ static enum df_status show(struct verification *v,
 }
 
 /* The first differences of all shards, in byte order. */
-static enum df_status show_first(struct verification *v,
-                                 void (*different)(
-                                     void *ctx,
-                                     const struct engine_difference *),
-                                 void *ctx, struct df_error *err)
+static enum df_status show_first(
+    struct verification *v,
+    void (*different)(void *ctx, const struct engine_difference *), void *ctx,
+    struct df_error *err)
 {
-    const struct difference *all[VIEW_SHARDS_MAX * SHOWN_MAX];
+    struct ordered all[VIEW_SHARDS_MAX * SHOWN_MAX];
     enum df_status status = DF_OK;
     size_t n = 0;
 
     for (unsigned i = 0; i < v->shards; i++) {
         for (unsigned k = 0; k < SHOWN_MAX && k < v->shard[i].differences;
              k++) {
-            all[n++] = &v->shard[i].first[k];
+            all[n++].difference = &v->shard[i].first[k];
         }
     }
     qsort(all, n, sizeof *all, compare_differences);
     for (size_t i = 0; status == DF_OK && i < n && i < SHOWN_MAX; i++) {
-        status = show(v, all[i], different, ctx, err);
+        status = show(v, all[i].difference, different, ctx, err);
     }
     return status;
 }
@@ -458,8 +459,8 @@ static void close_verification(struct verification *v)
 }
 
 enum df_status engine_verify(
-    struct view *view, const struct jobspec *job, const char *dir,
-    bool deltas, uint64_t sample, const struct engine_options *options,
+    struct view *view, const struct jobspec *job, const char *dir, bool deltas,
+    uint64_t sample, const struct engine_options *options,
     void (*different)(void *ctx, const struct engine_difference *), void *ctx,
     struct engine_verdict *verdict, struct df_error *err)
 {
@@ -468,7 +469,6 @@ enum df_status engine_verify(
                               .options = options,
                               .sample = sample,
                               .verdict = verdict };
-    unsigned threads = crew_threads(options);
     enum df_status status;
 
     *verdict = (struct engine_verdict){ 0 };
@@ -477,8 +477,8 @@ enum df_status engine_verify(
         status = open_verification(&v, err);
     }
     if (status == DF_OK) {
-        status = deltas ? map_batches(&v, dir, err)
-                        : map_documents(&v, dir, err);
+        status =
+            deltas ? map_batches(&v, dir, err) : map_documents(&v, dir, err);
     }
     if (status == DF_OK) {
         status = crew_finish(v.crew, err);
@@ -487,7 +487,8 @@ enum df_status engine_verify(
         status = crew_reduce(v.crew, err);
     }
     if (status == DF_OK) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(crew_threads(options))                   \
+    schedule(dynamic, 1)
         for (unsigned i = 0; i < v.shards; i++) {
             verify_shard(&v, i);
         }
@@ -496,8 +497,7 @@ enum df_status engine_verify(
     if (status == DF_OK && verdict->differences > 0) {
         status = show_first(&v, different, ctx, err);
         status = status == DF_OK
-                     ? error_set(err, DF_DIFFERS,
-                                 "%llu rows differ",
+                     ? error_set(err, DF_DIFFERS, "%llu rows differ",
                                  (unsigned long long)verdict->differences)
                      : status;
     }

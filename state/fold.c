@@ -8,6 +8,17 @@ void install_negatives_fini(struct install_negatives *n)
     n->count = 0;
 }
 
+void fold_give_negatives(struct install_negatives *from,
+                         struct install_negatives *to)
+{
+    /* What does not fit in memory is found in a later try. */
+    if (to->count + from->count <= INSTALL_NEGATIVES_MAX &&
+        buf_append(&to->keys, from->keys.data, from->keys.len)) {
+        to->count += from->count;
+    }
+    install_negatives_fini(from);
+}
+
 static enum df_status interrupted(struct df_error *err)
 {
     return error_set(err, DF_INTERRUPTED, "interrupted");
@@ -91,11 +102,25 @@ static enum df_status note_negative(struct fold *f, const struct row *row,
 /* The last word on a run in which negatives were found. */
 static enum df_status finish(struct fold *f, struct df_error *err)
 {
-    if (f->negatives->count == 0) {
+    const struct install_negatives *n = f->negatives;
+    struct buf room = { 0 };
+    struct bytes key;
+    struct bytes element;
+    struct bytes first;
+    struct shown s;
+
+    if (n->count == 0) {
         return DF_OK;
     }
-    return error_set(err, DF_INPUT, "%zu rows would become negative",
-                     f->negatives->count);
+    first = bytes_of(n->keys.data + 4, load_be32(n->keys.data));
+    if (!row_decode(f->shape, first, &room, &key, &element)) {
+        key = first;
+    }
+    (void)error_set(err, DF_INPUT,
+                    "key '%s' would become negative (rows that would: %zu)",
+                    shown(&s, key), n->count);
+    buf_fini(&room);
+    return DF_INPUT;
 }
 
 /* What is stored of a row: values, then the tail. */

@@ -33,6 +33,11 @@ struct fold {
     uint64_t removed;
 };
 
+/* Puts what a shard's fold found with what the others did; from is empty
+ * then. */
+void fold_give_negatives(struct install_negatives *from,
+                         struct install_negatives *to);
+
 /* Within a write transaction of the shard. */
 enum df_status fold_increment(struct fold *f, struct store_txn *t,
                               enum store_table rows,

@@ -343,9 +343,7 @@ static void commit(struct work *w, unsigned i)
  * shards are dealt out the same way each time. */
 static void apply(struct work *w)
 {
-    unsigned threads = w->b->threads < w->shards ? w->b->threads : w->shards;
-
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(w->b->threads)
     {
 #pragma omp for schedule(static, 1)
         for (unsigned i = 0; i < w->shards; i++) {
@@ -371,21 +369,6 @@ static void apply(struct work *w)
                 w->status = first_failure(w);
             }
         }
-    }
-}
-
-static void gather_negatives(struct work *w,
-                             struct install_negatives *negatives)
-{
-    for (unsigned i = 0; i < w->shards; i++) {
-        struct install_negatives *n = &w->shard[i].negatives;
-
-        /* What does not fit in memory is found in a later try. */
-        if (negatives->count + n->count <= INSTALL_NEGATIVES_MAX &&
-            buf_append(&negatives->keys, n->keys.data, n->keys.len)) {
-            negatives->count += n->count;
-        }
-        install_negatives_fini(n);
     }
 }
 
@@ -441,7 +424,13 @@ enum df_status install_batch(struct view *v, struct install_batch *b,
         /* One shard: the commit itself may have found the map full. */
     } while (w->status != DF_OK && w->shards == 1 &&
              store_grow_if_full(w->shard[0].store, &w->status, err));
-    gather_negatives(w, negatives);
+    for (unsigned i = 0; i < w->shards; i++) {
+        if (w->status != DF_INPUT) {
+            w->shard[i].negatives.count = 0;
+            buf_reset(&w->shard[i].negatives.keys);
+        }
+        fold_give_negatives(&w->shard[i].negatives, negatives);
+    }
     clean_up(w);
     status = w->status;
     pending_fini(&w->pending);

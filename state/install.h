@@ -72,7 +72,7 @@ struct install_rebuild {
     void *keep_ctx;
 };
 enum df_status install_rebuild(struct view *v, struct install_batch *b,
-                               const struct install_rebuild *rebuild,
+                               const struct install_rebuild *how,
                                struct install_negatives *negatives,
                                struct df_error *err) DF_MUST_CHECK;
 

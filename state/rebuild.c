@@ -21,7 +21,6 @@ enum { COPY_ENTRIES = 256 };
 struct shard_rebuild {
     struct fold fold;
     struct install_negatives negatives;
-    struct store_txn *last; /* holds the last rows; nothing else does */
     enum df_status status;
     struct df_error err;
 };
@@ -35,6 +34,7 @@ struct rebuild {
     struct shard_rebuild shard[VIEW_SHARDS_MAX];
     uint64_t generation;
     uint64_t seq; /* of the last entry copied */
+    int64_t begun_us;
     struct df_error *err;
 };
 
@@ -102,9 +102,21 @@ static enum df_status copy_ledger(struct rebuild *r)
 
 /* ---- the rows ---- */
 
-static void fill_shard(struct rebuild *r, unsigned i)
+/* Fills the table and commits the last of it too, on the thread that began;
+ * the rows count when the shard advances. */
+static enum df_status fill_table(struct rebuild *r, unsigned i, size_t chunk)
 {
     const struct shard_state empty = { 0 };
+    struct shard_rebuild *s = &r->shard[i];
+    struct store_txn *last;
+    enum df_status status = fold_overwrite(&s->fold, r->stores[i], &empty,
+                                           chunk, &last, &s->err);
+
+    return status == DF_OK ? store_commit(last, &s->err) : status;
+}
+
+static void fill_shard(struct rebuild *r, unsigned i)
+{
     struct install_shard *run = &r->b->shards[i];
     struct shard_rebuild *s = &r->shard[i];
     uint64_t chunk = r->b->memory / r->definition.shards;
@@ -123,30 +135,20 @@ static void fill_shard(struct rebuild *r, unsigned i)
                                   CHUNK_MAX,
                               &s->err);
     while (s->status == DF_OK) {
-        s->status = fold_overwrite(&s->fold, r->stores[i], &empty,
-                                   (size_t)chunk, &s->last, &s->err);
+        s->status = fill_table(r, i, (size_t)chunk);
         if (s->status == DF_OK ||
             !store_grow_if_full(r->stores[i], &s->status, &s->err)) {
             break;
         }
         s->status = shard_clear_undecided(r->stores[i], &s->err);
     }
-    /* The rows are committed here, on the thread that began; they count
-     * when the shard advances. */
-    if (s->status == DF_OK) {
-        struct store_txn *last = s->last;
-
-        s->last = NULL;
-        s->status = store_commit(last, &s->err);
-    }
 }
 
 static enum df_status fill(struct rebuild *r)
 {
     unsigned shards = r->definition.shards;
-    unsigned threads = r->b->threads < shards ? r->b->threads : shards;
 
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(r->b->threads) schedule(dynamic, 1)
     for (unsigned i = 0; i < shards; i++) {
         fill_shard(r, i);
     }
@@ -166,6 +168,7 @@ static enum df_status digest_before(struct rebuild *r)
 {
     enum df_status status = DF_OK;
 
+    r->b->entry->view_before = (struct hash128){ 0, 0 };
     for (unsigned i = 0; status == DF_OK && i < r->v->definition.shards;
          i++) {
         struct shard_state state;
@@ -182,12 +185,17 @@ static enum df_status digest_before(struct rebuild *r)
 static void sum_up(struct rebuild *r)
 {
     struct ledger_entry *e = r->b->entry;
+    int64_t now = clock_us();
 
     e->kind = LEDGER_REBUILD;
     e->method = INSTALL_REBUILD;
     e->seq = r->seq + 1;
+    e->run_rows = 0;
+    e->rows = 0;
+    e->view_after = (struct hash128){ 0, 0 };
     e->time = (int64_t)time(NULL);
-    e->measured_us = (uint64_t)(clock_us() - r->b->started_us);
+    e->install_us = (uint64_t)(now - r->begun_us);
+    e->measured_us = (uint64_t)(now - r->b->started_us);
     for (unsigned i = 0; i < r->definition.shards; i++) {
         const struct fold *f = &r->shard[i].fold;
 
@@ -287,13 +295,13 @@ enum df_status install_rebuild(struct view *v, struct install_batch *b,
     r->b = b;
     r->how = how;
     r->err = err;
+    r->begun_us = clock_us();
     r->definition = v->definition;
     r->definition.shards = how->shards;
     r->generation = v->generation + 1;
     status = build(r);
     for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
-        negatives->count += r->shard[i].negatives.count;
-        install_negatives_fini(&r->shard[i].negatives);
+        fold_give_negatives(&r->shard[i].negatives, negatives);
         store_close(r->stores[i]);
     }
     if (status != DF_OK) {

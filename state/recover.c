@@ -89,6 +89,28 @@ enum df_status view_clear_undecided(struct view *v, struct df_error *err)
     return status;
 }
 
+/* With nothing pending all shards are at one batch, or a file is not the
+ * one that was here. */
+static enum df_status check_agreement(struct view *v, struct df_error *err)
+{
+    struct shard_state first = { 0 };
+    struct shard_state other;
+    enum df_status status = shard_look(v->stores[0], &first, err);
+
+    for (unsigned i = 1; status == DF_OK && i < v->definition.shards; i++) {
+        status = shard_look(v->stores[i], &other, err);
+        if (status == DF_OK && other.seq != first.seq) {
+            status = error_set(err, DF_STATE,
+                               "%s: shard %u is at batch %llu, the ledger at "
+                               "%llu: restore the view from a copy, or "
+                               "rebuild it",
+                               v->path, i, (unsigned long long)other.seq,
+                               (unsigned long long)first.seq);
+        }
+    }
+    return status;
+}
+
 enum df_status view_recover(struct view *v, struct df_error *err)
 {
     struct pending p;
@@ -101,6 +123,9 @@ enum df_status view_recover(struct view *v, struct df_error *err)
         status = roll_forward(v, &p, err);
     }
     pending_fini(&p);
+    if (status == DF_OK) {
+        status = check_agreement(v, err);
+    }
     if (status == DF_OK) {
         pending_remove(v);
         status = view_clear_undecided(v, err);

@@ -5,7 +5,7 @@
  * Within a shard the store's order is byte order but for long rows: those
  * that share their first ROW_HEAD_EXACT bytes lie together, ordered by hash.
  * Such a group is read into memory and sorted. Should it be larger than
- * GROUP_MAX, only its smallest part is kept, given out, and the group read
+ * group_max, only its smallest part is kept, given out, and the group read
  * again for what comes after: slower, but in bounded memory. Example, with
  * room for two rows of a group of four that lie as d b c a:
  *
@@ -17,7 +17,14 @@
 
 #include <stdlib.h>
 
-#define GROUP_MAX ((size_t)32 << 20)
+#define GROUP_MAX_DEFAULT ((size_t)32 << 20)
+
+static size_t group_max = GROUP_MAX_DEFAULT;
+
+void snapshot_scan_set_group_max(size_t bytes)
+{
+    group_max = bytes == 0 ? GROUP_MAX_DEFAULT : bytes;
+}
 
 struct group_row {
     size_t at;  /* of the full row key in `bytes` */
@@ -182,7 +189,7 @@ static bool group_add(struct group *g, struct bytes tail,
         return false;
     }
     g->count++;
-    return g->bytes.len + g->count * sizeof *g->rows <= GROUP_MAX ||
+    return g->bytes.len + g->count * sizeof *g->rows <= group_max ||
            group_shrink(g);
 }
 

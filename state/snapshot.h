@@ -9,7 +9,8 @@
  * A snapshot is one read transaction per shard, all at the same batch
  * number. Between two shards' commits of one batch there is no such set:
  * opening then waits for the writer (milliseconds; at most a minute), and
- * when the writer has died, finishes its batch, or says how to (DF_STATE).
+ * when the writer has died, finishes its batch, or says how to (DF_STATE; the
+ * view can then only be closed).
  * A snapshot stays as it is while batches are applied; it keeps their freed
  * pages from being used again, so long-lived ones make the file grow.
  * A snapshot belongs to one thread; several may be open.
@@ -28,7 +29,7 @@ struct snapshot_state {
     struct hash128 digest;
 };
 
-enum df_status snapshot_open(struct snapshot **s, struct view *v,
+enum df_status snapshot_open(struct snapshot **out, struct view *v,
                              struct df_error *err) DF_MUST_CHECK;
 void snapshot_close(struct snapshot *s); /* takes NULL */
 struct snapshot_state snapshot_state(const struct snapshot *s);
@@ -56,7 +57,7 @@ struct snapshot_row {
  */
 enum snapshot_select { SNAPSHOT_ALL, SNAPSHOT_KEY, SNAPSHOT_PREFIX };
 struct snapshot_scan;
-enum df_status snapshot_scan_open(struct snapshot_scan **scan,
+enum df_status snapshot_scan_open(struct snapshot_scan **out,
                                   struct snapshot *s,
                                   enum snapshot_select select,
                                   struct bytes bytes,

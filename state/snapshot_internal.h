@@ -16,4 +16,8 @@ struct snapshot {
     struct bytes covered;
 };
 
+/* For tests: how many bytes of long rows that share their exact bytes a scan
+ * holds at once; 0: default. */
+void snapshot_scan_set_group_max(size_t bytes);
+
 #endif

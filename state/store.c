@@ -11,19 +11,23 @@
  *   it every RELAX_BYTES: a view may be many times the memory budget. Dirty
  *   pages are heap, not map, and are never touched by it;
  * - a file shorter than its header says would be a SIGBUS when read: its
- *   length is checked when it is opened.
+ *   length is checked when it is opened. LMDB itself leaves such files: pages
+ *   at the end that a transaction took and gave back are never written.
+ *   Therefore a writer makes the file as long as its map, a hole that takes
+ *   no space, before it begins, and cuts it to what is used when it closes.
  */
 #include "state/store.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <lmdb.h>
+
+#include "state/mapping.h"
 
 enum {
     MODE = 0666,        /* less the umask */
@@ -47,9 +51,11 @@ struct store {
     enum store_access access;
     uint64_t map_size;
     bool full;              /* set by a failure, read by grow_if_full */
-    uint64_t relaxed_size;  /* map_size for which the two below hold */
-    uint8_t *map_begin;     /* where the map lies; NULL: not looked up */
-    size_t map_length;
+    bool unmapped;          /* growing failed: LMDB has no map any more */
+    bool extended;          /* the file is longer than what is used */
+    atomic_uint open_txns;  /* of any thread; the map must not move */
+    uint64_t relaxed_size;  /* map_size for which the next holds */
+    struct mapping mapping;
 };
 
 struct store_txn {
@@ -82,13 +88,17 @@ static enum df_status fail(struct store *s, int code, const char *doing,
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
     case MDB_VERSION_MISMATCH:
-    case MDB_PANIC:
     case MDB_INCOMPATIBLE:
     case MDB_NOTFOUND:
         return error_set(err, DF_STATE,
                          "%s: cannot %s: %s: restore the view from a copy, "
                          "or rebuild it",
                          s->path, doing, mdb_strerror(code));
+    case MDB_MAP_RESIZED:
+        return error_set(err, DF_STATE,
+                         "%s: has grown while this process reads it: close "
+                         "what is open and try again",
+                         s->path);
     case ENOMEM:
         return error_no_memory(err);
     default:
@@ -109,47 +119,137 @@ static struct bytes bytes_of_val(MDB_val v)
     return bytes_of(v.mv_data, v.mv_size);
 }
 
-/* A file cut short is a signal when its lost pages are touched: refuse it
- * while that can be said in words. */
-static enum df_status check_length(struct store *s, struct df_error *err)
+/* Bytes from the file's begin to the end of the last page in use. */
+static enum df_status used_bytes(struct store *s, uint64_t *used,
+                                 struct df_error *err)
 {
-    struct stat st;
     MDB_envinfo info;
     MDB_stat sizes;
-    int code;
+    int code = s->unmapped ? ENOMEM : mdb_env_info(s->env, &info);
 
-    if (stat(s->path, &st) != 0) {
-        return error_errno(err, errno, "%s", s->path);
-    }
-    code = mdb_env_info(s->env, &info);
     if (code == 0) {
         code = mdb_env_stat(s->env, &sizes);
     }
     if (code != 0) {
-        return fail(s, code, "open", err);
+        return fail(s, code, "read", err);
     }
-    if ((uint64_t)st.st_size <
-        ((uint64_t)info.me_last_pgno + 1) * sizes.ms_psize) {
-        return error_set(err, DF_STATE,
-                         "%s: cut short: restore the view from a copy, or "
-                         "rebuild it",
-                         s->path);
-    }
+    *used = ((uint64_t)info.me_last_pgno + 1) * sizes.ms_psize;
     s->map_size = info.me_mapsize;
     return DF_OK;
+}
+
+/* A file cut short is a signal when its lost pages are touched: refuse it
+ * while that can be said in words. The file may grow meanwhile: what is used
+ * is asked for first. */
+static enum df_status check_length(struct store *s, struct df_error *err)
+{
+    struct stat st;
+    uint64_t used = 0;
+    enum df_status status = used_bytes(s, &used, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    if (stat(s->path, &st) != 0) {
+        return error_errno(err, errno, "%s", s->path);
+    }
+    return (uint64_t)st.st_size >= used
+               ? DF_OK
+               : error_set(err, DF_STATE,
+                           "%s: cut short: restore the view from a copy, or "
+                           "rebuild it",
+                           s->path);
+}
+
+/* Makes a writer's file as long as its map. */
+static enum df_status extend_file(struct store *s, struct df_error *err)
+{
+    mdb_filehandle_t fd;
+    struct stat st;
+
+    if (s->access == STORE_READ) {
+        return DF_OK;
+    }
+    if (mdb_env_get_fd(s->env, &fd) != 0 || fstat(fd, &st) != 0) {
+        return error_errno(err, errno, "%s", s->path);
+    }
+    s->extended = true;
+    if ((uint64_t)st.st_size < s->map_size &&
+        ftruncate(fd, (off_t)s->map_size) != 0) {
+        return error_errno(err, errno, "%s: cannot make longer", s->path);
+    }
+    return DF_OK;
+}
+
+/* The opposite, within a write transaction, so that nobody else is about to
+ * use what is cut off. Should it fail, the file has a hole at its end. */
+static void trim_file(struct store *s)
+{
+    struct df_error ignored;
+    mdb_filehandle_t fd;
+    MDB_txn *txn;
+    uint64_t used = 0;
+
+    if (mdb_txn_begin(s->env, NULL, 0, &txn) != 0) {
+        return;
+    }
+    if (mdb_env_get_fd(s->env, &fd) == 0 &&
+        used_bytes(s, &used, &ignored) == DF_OK) {
+        int cut = ftruncate(fd, (off_t)used);
+
+        (void)cut;
+    }
+    mdb_txn_abort(txn);
+}
+
+static enum df_status set_map_size(struct store *s, uint64_t size,
+                                   struct df_error *err)
+{
+    int code;
+
+    /* What they point to would be gone. */
+    assert(s->open_txns == 0);
+    code = s->unmapped ? ENOMEM : mdb_env_set_mapsize(s->env, size);
+    if (code != 0) {
+        s->unmapped = true;
+        return fail(s, code, "grow the map", err);
+    }
+    s->map_size = size;
+    return extend_file(s, err);
+}
+
+/* Begins a transaction. When another process has grown the file beyond our
+ * map, its size is adopted, but never under an open transaction. */
+static int begin(struct store *s, unsigned flags, MDB_txn **txn)
+{
+    int code = s->unmapped ? ENOMEM : mdb_txn_begin(s->env, NULL, flags, txn);
+
+    while (code == MDB_MAP_RESIZED && s->open_txns == 0) {
+        MDB_envinfo info;
+
+        code = mdb_env_set_mapsize(s->env, 0);
+        if (code != 0) {
+            s->unmapped = true;
+            return code;
+        }
+        if (mdb_env_info(s->env, &info) == 0) {
+            s->map_size = info.me_mapsize;
+        }
+        code = mdb_txn_begin(s->env, NULL, flags, txn);
+    }
+    return code;
 }
 
 /* Opens all tables once; handles are good for the environment's life. */
 static enum df_status open_tables(struct store *s, struct df_error *err)
 {
-    unsigned flags = s->access == STORE_WRITE ? MDB_CREATE : 0;
+    bool writes = s->access == STORE_WRITE;
     MDB_txn *txn = NULL;
-    int code;
+    int code = begin(s, writes ? 0 : MDB_RDONLY, &txn);
 
-    code = mdb_txn_begin(s->env, NULL,
-                         s->access == STORE_WRITE ? 0 : MDB_RDONLY, &txn);
     for (unsigned i = 0; code == 0 && i < STORE_TABLES; i++) {
-        code = mdb_dbi_open(txn, table_names[i], flags, &s->tables[i]);
+        code = mdb_dbi_open(txn, table_names[i], writes ? MDB_CREATE : 0,
+                            &s->tables[i]);
     }
     if (code != 0) {
         mdb_txn_abort(txn);
@@ -160,12 +260,10 @@ static enum df_status open_tables(struct store *s, struct df_error *err)
     return code == 0 ? DF_OK : fail(s, code, "open", err);
 }
 
-static uint64_t first_map_size(const char *path)
+/* Twice what is used, in whole steps. */
+static uint64_t roomy(uint64_t used)
 {
-    struct stat st;
-    uint64_t length = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
-
-    return (2 * length / map_step + 1) * map_step;
+    return (2 * used / map_step + 1) * map_step;
 }
 
 static enum df_status open_env(struct store *s, struct df_error *err)
@@ -181,7 +279,7 @@ static enum df_status open_env(struct store *s, struct df_error *err)
         code = mdb_env_set_maxreaders(s->env, READERS_MAX);
     }
     if (code == 0 && s->access == STORE_WRITE) {
-        code = mdb_env_set_mapsize(s->env, first_map_size(s->path));
+        code = mdb_env_set_mapsize(s->env, map_step);
     }
     if (code == 0) {
         flags |= s->access == STORE_READ ? MDB_RDONLY : 0;
@@ -190,41 +288,83 @@ static enum df_status open_env(struct store *s, struct df_error *err)
     return code == 0 ? DF_OK : fail(s, code, "open", err);
 }
 
+/* What a writer does first: gives itself room, and clears the slots of
+ * readers that died, for they would keep pages. */
+static enum df_status make_room(struct store *s, struct df_error *err)
+{
+    uint64_t used = 0;
+    int dead;
+    enum df_status status = used_bytes(s, &used, err);
+
+    (void)mdb_reader_check(s->env, &dead);
+    return status == DF_OK ? set_map_size(s, roomy(used), err) : status;
+}
+
+/* LMDB would make a store of an empty file, even for a reader. */
+static enum df_status look_at_file(const struct store *s, bool *missing,
+                                   struct df_error *err)
+{
+    struct stat st;
+
+    if (stat(s->path, &st) != 0) {
+        *missing = errno == ENOENT;
+        if (*missing && s->access == STORE_WRITE) {
+            return DF_OK;
+        }
+        (void)error_errno(err, errno, "%s", s->path);
+        return *missing ? DF_STATE : DF_SYSTEM;
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+        return error_set(err, DF_STATE,
+                         "%s: not a store: restore the view from a copy, or "
+                         "rebuild it",
+                         s->path);
+    }
+    return DF_OK;
+}
+
+static enum df_status open_all(struct store *s, bool *missing,
+                               struct df_error *err)
+{
+    enum df_status status = look_at_file(s, missing, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status = open_env(s, err);
+    if (status == DF_OK) {
+        status = check_length(s, err);
+    }
+    if (status == DF_OK && s->access == STORE_WRITE) {
+        status = make_room(s, err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
+    do {
+        status = open_tables(s, err);
+    } while (status != DF_OK && store_grow_if_full(s, &status, err));
+    return status;
+}
+
 enum df_status store_open(struct store **out, const char *path,
                           enum store_access access, bool *missing,
                           struct df_error *err)
 {
     struct store *s = calloc(1, sizeof *s);
+    bool not_there = false;
     enum df_status status;
 
     *out = NULL;
-    if (missing != NULL) {
-        *missing = false;
-    }
     if (s == NULL || (s->path = strdup(path)) == NULL) {
         free(s);
         return error_no_memory(err);
     }
     s->access = access;
-    status = open_env(s, err);
-    if (status == DF_STATE && missing != NULL) {
-        struct stat st;
-
-        *missing = stat(path, &st) != 0 && errno == ENOENT;
+    status = open_all(s, &not_there, err);
+    if (missing != NULL) {
+        *missing = status != DF_OK && not_there;
     }
-    if (status == DF_OK && access == STORE_WRITE) {
-        int dead; /* slots of readers that died: they would keep pages */
-
-        (void)mdb_reader_check(s->env, &dead);
-    }
-    if (status == DF_OK) {
-        status = check_length(s, err);
-    }
-    do {
-        if (status == DF_OK) {
-            status = open_tables(s, err);
-        }
-    } while (status != DF_OK && store_grow_if_full(s, &status, err));
     if (status != DF_OK) {
         store_close(s);
         return status;
@@ -238,6 +378,10 @@ void store_close(struct store *s)
     if (s == NULL) {
         return;
     }
+    assert(s->open_txns == 0);
+    if (s->extended && !s->unmapped) {
+        trim_file(s);
+    }
     if (s->env != NULL) {
         mdb_env_close(s->env);
     }
@@ -245,35 +389,14 @@ void store_close(struct store *s)
     free(s);
 }
 
-static enum df_status set_map_size(struct store *s, uint64_t size,
-                                   struct df_error *err)
-{
-    int code = mdb_env_set_mapsize(s->env, size);
-
-    if (code != 0) {
-        return fail(s, code, "grow the map", err);
-    }
-    s->map_size = size;
-    return DF_OK;
-}
-
 enum df_status store_reserve(struct store *s, uint64_t more_bytes,
                              struct df_error *err)
 {
-    MDB_envinfo info;
-    MDB_stat sizes;
-    uint64_t used;
-    int code = mdb_env_info(s->env, &info);
+    uint64_t used = 0;
+    enum df_status status = used_bytes(s, &used, err);
 
-    if (code == 0) {
-        code = mdb_env_stat(s->env, &sizes);
-    }
-    if (code != 0) {
-        return fail(s, code, "grow the map", err);
-    }
-    used = ((uint64_t)info.me_last_pgno + 1) * sizes.ms_psize;
-    if (used + more_bytes <= s->map_size) {
-        return DF_OK;
+    if (status != DF_OK || used + more_bytes <= s->map_size) {
+        return status;
     }
     return set_map_size(
         s, ((used + more_bytes) / map_step + 1) * map_step, err);
@@ -282,60 +405,23 @@ enum df_status store_reserve(struct store *s, uint64_t more_bytes,
 bool store_grow_if_full(struct store *s, enum df_status *status,
                         struct df_error *err)
 {
+    uint64_t more = s->map_size > map_step ? s->map_size : map_step;
+
     if (!s->full) {
         return false;
     }
     s->full = false;
-    *status = set_map_size(s, s->map_size + (s->map_size > map_step
-                                                 ? s->map_size
-                                                 : map_step),
-                           err);
+    *status = set_map_size(s, s->map_size + more, err);
     return *status == DF_OK;
-}
-
-/* Finds where the map lies from the system's list: LMDB does not tell. */
-static void locate_map(struct store *s)
-{
-    FILE *maps = fopen("/proc/self/maps", "re");
-    char line[512];
-    struct stat st;
-
-    s->relaxed_size = s->map_size;
-    s->map_begin = NULL;
-    if (maps == NULL) {
-        return;
-    }
-    if (stat(s->path, &st) != 0) {
-        st.st_ino = 0;
-    }
-    while (st.st_ino != 0 && fgets(line, sizeof line, maps) != NULL) {
-        uint64_t begin;
-        uint64_t end;
-        unsigned major_no;
-        unsigned minor_no;
-        uint64_t inode;
-
-        if (sscanf(line,
-                   "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64, &begin,
-                   &end, &major_no, &minor_no, &inode) == 5 &&
-            inode == st.st_ino && major_no == major(st.st_dev) &&
-            minor_no == minor(st.st_dev)) {
-            s->map_begin = (uint8_t *)(uintptr_t)begin;
-            s->map_length = (size_t)(end - begin);
-            break;
-        }
-    }
-    (void)fclose(maps);
 }
 
 void store_relax(struct store *s)
 {
     if (s->relaxed_size != s->map_size) {
-        locate_map(s);
+        s->relaxed_size = s->map_size;
+        s->mapping = mapping_find(s->path);
     }
-    if (s->map_begin != NULL) {
-        (void)madvise(s->map_begin, s->map_length, MADV_DONTNEED);
-    }
+    mapping_relax(s->mapping);
 }
 
 enum df_status store_begin(struct store_txn **out, struct store *s,
@@ -350,22 +436,12 @@ enum df_status store_begin(struct store_txn **out, struct store *s,
         return error_no_memory(err);
     }
     t->store = s;
-    code = mdb_txn_begin(s->env, NULL, flags, &t->txn);
-    if (code == MDB_MAP_RESIZED) {
-        code = mdb_env_set_mapsize(s->env, 0);
-        if (code == 0) {
-            MDB_envinfo info;
-
-            if (mdb_env_info(s->env, &info) == 0) {
-                s->map_size = info.me_mapsize;
-            }
-            code = mdb_txn_begin(s->env, NULL, flags, &t->txn);
-        }
-    }
+    code = begin(s, flags, &t->txn);
     if (code != 0) {
         free(t);
         return fail(s, code, "begin", err);
     }
+    s->open_txns++;
     *out = t;
     return DF_OK;
 }
@@ -375,6 +451,7 @@ enum df_status store_commit(struct store_txn *t, struct df_error *err)
     struct store *s = t->store;
     int code = mdb_txn_commit(t->txn);
 
+    s->open_txns--;
     free(t);
     return code == 0 ? DF_OK : fail(s, code, "commit", err);
 }
@@ -383,6 +460,7 @@ void store_abort(struct store_txn *t)
 {
     if (t != NULL) {
         mdb_txn_abort(t->txn);
+        t->store->open_txns--;
         free(t);
     }
 }
@@ -417,7 +495,8 @@ enum df_status store_get(struct store_txn *t, enum store_table table,
     if (code == 0) {
         *value = bytes_of_val(v);
     }
-    return code == 0 || code == MDB_NOTFOUND
+    /* Keys that LMDB could not hold, empty or too long, are not there. */
+    return code == 0 || code == MDB_NOTFOUND || code == MDB_BAD_VALSIZE
                ? DF_OK
                : fail(t->store, code, "read", err);
 }

@@ -49,7 +49,7 @@ struct store_cursor;
 /* STORE_WRITE makes the file where there is none. A file that is not a
  * store, or is shorter than it says, is DF_STATE. ENOENT of STORE_READ is
  * DF_STATE too, with *missing set (missing may be NULL). */
-enum df_status store_open(struct store **s, const char *path,
+enum df_status store_open(struct store **out, const char *path,
                           enum store_access access, bool *missing,
                           struct df_error *err) DF_MUST_CHECK;
 void store_close(struct store *s); /* takes NULL; no transaction open */
@@ -67,7 +67,7 @@ void store_set_map_step(uint64_t bytes);
  * Cursors do it by themselves. */
 void store_relax(struct store *s);
 
-enum df_status store_begin(struct store_txn **t, struct store *s,
+enum df_status store_begin(struct store_txn **out, struct store *s,
                            enum store_access access,
                            struct df_error *err) DF_MUST_CHECK;
 enum df_status store_commit(struct store_txn *t,
@@ -102,7 +102,8 @@ enum df_status store_empty(struct store_txn *t, enum store_table table,
  * key itself; seek_range the first key not before it. At the end *found is
  * false. replace and remove act on the entry that was found last.
  */
-enum df_status store_cursor_open(struct store_cursor **c, struct store_txn *t,
+enum df_status store_cursor_open(struct store_cursor **out,
+                                 struct store_txn *t,
                                  enum store_table table,
                                  struct df_error *err) DF_MUST_CHECK;
 void store_cursor_close(struct store_cursor *c); /* takes NULL */

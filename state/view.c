@@ -18,6 +18,8 @@ enum {
     FILE_MODE = 0666,
     CURRENT_MAX = 128,     /* longest text in VIEW/current */
     LOCK_POLL_MS = 20,
+    LOCK_POLLS_MIN = 5,    /* view_is_locked holds the lock for a moment */
+    FINISH_WAIT_SECONDS = 1, /* for another reader that finishes the batch */
     RACES_MAX = 100 /* generations that may go by while a reader opens one */
 };
 
@@ -128,7 +130,8 @@ enum df_status view_lock(struct view *v, unsigned wait_seconds,
                          struct df_error *err)
 {
     const struct timespec poll = { .tv_nsec = LOCK_POLL_MS * 1000000L };
-    uint64_t polls = (uint64_t)wait_seconds * 1000 / LOCK_POLL_MS;
+    uint64_t polls =
+        LOCK_POLLS_MIN + (uint64_t)wait_seconds * 1000 / LOCK_POLL_MS;
     enum df_status status;
     int fd = open_lock(v);
 
@@ -343,27 +346,42 @@ enum df_status view_make_generation(const struct view *v,
     return status;
 }
 
-/* Whether a directory holds only what an interrupted view_create leaves. */
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a directory is empty or holds only what an interrupted view_create
+ * leaves: a lock, for that is made first, and after it the others. */
 static bool is_free(const char *path)
 {
-    static const char *const ours[] = { ".",     "..",          "lock",
-                                        "gen-1", "current.new", "tmp" };
+    static const char *const ours[] = { "lock", "gen-1", "current.new",
+                                        "tmp" };
     DIR *dir = opendir(path);
     struct dirent *entry;
     bool free_to_use = dir != NULL;
+    bool is_empty = true;
+    bool is_locked = false;
 
     while (free_to_use && (entry = readdir(dir)) != NULL) {
-        bool known = false;
-
-        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-            known = known || strcmp(entry->d_name, ours[i]) == 0;
+        if (strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0) {
+            continue;
         }
-        free_to_use = known;
+        is_empty = false;
+        is_locked = is_locked || strcmp(entry->d_name, "lock") == 0;
+        free_to_use =
+            is_one_of(entry->d_name, ours, sizeof ours / sizeof *ours);
     }
     if (dir != NULL) {
         (void)closedir(dir);
     }
-    return free_to_use;
+    return free_to_use && (is_empty || is_locked);
 }
 
 /* The directory that holds VIEW, so that VIEW's own name lasts. */
@@ -619,7 +637,7 @@ enum df_status view_finish_for_reader(struct view *v, struct df_error *err)
 
     /* A process has an environment open once. */
     close_stores(v);
-    status = view_open(&writer, v->path, VIEW_WRITE, 0, err);
+    status = view_open(&writer, v->path, VIEW_WRITE, FINISH_WAIT_SECONDS, err);
     if (status == DF_OK) {
         view_close(writer);
     } else if (status != DF_STATE || !view_is_locked(v)) {

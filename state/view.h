@@ -46,7 +46,7 @@ enum view_access {
  * and then fails with DF_STATE, naming its process. A batch that was decided
  * before a crash is rolled forward here, without its source.
  */
-enum df_status view_open(struct view **v, const char *path,
+enum df_status view_open(struct view **out, const char *path,
                          enum view_access access, unsigned wait_seconds,
                          struct df_error *err) DF_MUST_CHECK;
 void view_close(struct view *v); /* takes NULL */

@@ -55,7 +55,7 @@ enum df_status view_recover(struct view *v,
 
 /* A reader has found a batch half committed and no writer alive: becomes a
  * writer for as long as finishing it takes, and opens v again for reading.
- * No transaction may be open. */
+ * No transaction may be open. On failure v can only be closed. */
 enum df_status view_finish_for_reader(struct view *v,
                                       struct df_error *err) DF_MUST_CHECK;
 

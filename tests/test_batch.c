@@ -493,7 +493,7 @@ static void test_manifest_long_ids(void **state)
 /* Lines fall across the ends of reads in every way. */
 static void test_manifest_of_many(void **state)
 {
-    enum { FILES = 5000 };
+    enum { FILES = 1500 };
     struct buf text = { 0 };
     struct batch b;
     char name[64];

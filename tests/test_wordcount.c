@@ -219,7 +219,7 @@ static void words_as_long_as_a_key_may_be_are_kept(void **state)
     subject_close(&s);
 }
 
-/* One stretch of many words whose keys are longer than they are. */
+/* One stretch of many words whose keys are twice as long as they are. */
 static void words_of_a_stretch_may_grow(void **state)
 {
     struct subject s;
@@ -229,8 +229,6 @@ static void words_of_a_stretch_may_grow(void **state)
     subject_open(&s, &oracle_rules[0]);
     while (text.len < DF_KEY_MAX - 1000) {
         append_many(&text, "\xe0\xa5\x98", 50);
-        append_bytes(&text, "''");
-        append_many(&text, "\xc8\xba", 50);
         append_bytes(&text, "''");
     }
     subject_check(&s, &oracle_rules[0], buf_bytes(&text));

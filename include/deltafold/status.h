@@ -16,12 +16,12 @@ extern "C" {
 
 enum df_status {
     DF_OK = 0,
-    DF_DIFFERS = 1,     /* verify found a difference; get found no key */
-    DF_USAGE = 2,       /* wrong option, argument or call */
-    DF_INPUT = 3,       /* documents or a batch directory are refused */
-    DF_LEDGER = 4,      /* the batch is refused by the ledger */
-    DF_STATE = 5,       /* the view is unusable, damaged or locked */
-    DF_SYSTEM = 6,      /* no memory, disk full, I/O error */
+    DF_DIFFERS = 1,      /* verify found a difference; get found no key */
+    DF_USAGE = 2,        /* wrong option, argument or call */
+    DF_INPUT = 3,        /* documents or a batch directory are refused */
+    DF_LEDGER = 4,       /* the batch is refused by the ledger */
+    DF_STATE = 5,        /* the view is unusable, damaged or locked */
+    DF_SYSTEM = 6,       /* no memory, disk full, I/O error */
     DF_INTERRUPTED = 130 /* SIGINT or SIGTERM: the view is at a whole batch */
 };
 

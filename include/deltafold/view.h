@@ -68,10 +68,10 @@ struct df_view_row {
 
 /* Calls each with every row whose key begins with prefix (all rows: NULL,
  * 0), in byte order of (key, element), until it returns non-zero. */
-DF_PUBLIC enum df_status
-df_view_each(struct df_view *view, const void *prefix, size_t prefix_len,
-             int (*each)(void *ctx, const struct df_view_row *row), void *ctx,
-             struct df_error *err) DF_MUST_CHECK;
+DF_PUBLIC enum df_status df_view_each(
+    struct df_view *view, const void *prefix, size_t prefix_len,
+    int (*each)(void *ctx, const struct df_view_row *row), void *ctx,
+    struct df_error *err) DF_MUST_CHECK;
 
 #ifdef __cplusplus
 }

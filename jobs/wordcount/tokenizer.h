@@ -27,8 +27,8 @@ enum {
     /* Where words are spelled code point by code point. None grows to more
      * than half again its bytes, so there must be room for that where one
      * begins. */
-    SPELLED_SIZE = 2 * DF_KEY_MAX,
     SPELLED_ROOM = DF_KEY_MAX / 2 * 3,
+    SPELLED_SIZE = SPELLED_ROOM + BLOCK_SIZE,
 };
 
 /* What configure makes: read by all threads, changed by none. */

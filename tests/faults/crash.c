@@ -336,6 +336,9 @@ static bool strike(const char *where, uint64_t n, uint64_t seed)
 
     (void)remove(lab.report);
     act(&o, env, lab.trial);
+    if (o.signal != 0 && o.signal != SIGKILL) {
+        give_up("%s: died of signal %d: %s", where, o.signal, o.err);
+    }
     fired = o.signal == SIGKILL || report_says_fired();
     if (o.signal != SIGKILL && o.exit_code != 0 &&
         !(fired && o.exit_code == 6 && says_why(o.err))) {
@@ -569,6 +572,8 @@ int main(int argc, char **argv)
     lab.step = 1;
     lab.times = 200;
     options(argc, argv);
+    /* Threads that wait by spinning would cost more than all the rest. */
+    (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     lab_open();
     lab_prepare();
     if (strcmp(lab.mode, "kill-9") == 0) {

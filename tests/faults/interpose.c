@@ -25,6 +25,7 @@
 
 #include "tests/faults/durable.h"
 #include "tests/faults/plan.h"
+#include "tests/faults/power.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool dying; /* under lock: this call ends in a random power cut */
@@ -115,8 +116,7 @@ static bool begin(enum plan_kind kind)
     case PLAN_PARTIAL:
         plan_die();
     case PLAN_CUT:
-        durable_cut(false);
-        plan_die();
+        power_off(false);
     case PLAN_CUT_RANDOM:
         dying = true;
         return true;
@@ -130,8 +130,7 @@ static bool begin(enum plan_kind kind)
 static void end(void)
 {
     if (dying) {
-        durable_cut(true);
-        plan_die();
+        power_off(true);
     }
     (void)pthread_mutex_unlock(&lock);
 }
@@ -220,8 +219,7 @@ static ssize_t writing_judged(const struct writing *w)
         (void)writing_do(w, (size_t)plan_random(len + 1));
         plan_die();
     case PLAN_CUT:
-        durable_cut(false);
-        plan_die();
+        power_off(false);
     case PLAN_CUT_RANDOM:
         dying = true;
         return writing_do(w, len);

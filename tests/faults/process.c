@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,14 +73,32 @@ static char *sheet_read(int fd)
     return s;
 }
 
+/* Waits for the child, and for what it left behind: a power cut is made by a
+ * child of its own (power.c). */
+static int reap(pid_t child)
+{
+    int status = 0;
+
+    while (waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) {
+            give_up("waitpid: %s", strerror(errno));
+        }
+    }
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+    return status;
+}
+
 static void run(struct outcome *o, const char *const *argv,
                 const char *const *env, const uint64_t *kill_after)
 {
     int out = sheet();
     int err = sheet();
-    int status = 0;
-    pid_t child = fork();
+    int status;
+    pid_t child;
 
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    child = fork();
     if (child == 0) {
         become(argv, env, out, err);
     }
@@ -90,11 +109,7 @@ static void run(struct outcome *o, const char *const *argv,
         (void)usleep((useconds_t)*kill_after);
         (void)kill(child, SIGKILL);
     }
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) {
-            give_up("waitpid: %s", strerror(errno));
-        }
-    }
+    status = reap(child);
     o->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     o->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     o->out = sheet_read(out);
