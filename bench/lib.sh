@@ -28,18 +28,20 @@ say() {
 # ---- the machine ----------------------------------------------------------
 
 machine() {
-    local cpu memory load
+    local cpu memory load system
     cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-    memory=$(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo)
+    memory=$(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' \
+        /proc/meminfo)
     load=$(cut -d ' ' -f 1 /proc/loadavg)
+    system=$(. /etc/os-release && echo "$PRETTY_NAME")
     say "machine      $(nproc) x ${cpu:-$(uname -m)}, $memory"
-    say "system       Linux $(uname -r), $(. /etc/os-release && echo "$PRETTY_NAME")"
+    say "system       Linux $(uname -r), $system"
     say "files on     $(df --output=fstype "$work" | tail -n 1), $(
         df -h --output=avail "$work" | tail -n 1 | tr -d ' ') free"
     say "program      $("$deltafold" --version)"
     say "load before  $load"
     if awk -v load="$load" 'BEGIN { exit !(load > 1) }'; then
-        say "WARNING: others are at work on this machine; these times mean little"
+        say "WARNING: this machine is busy; these times mean little"
     fi
 }
 
@@ -68,11 +70,6 @@ repeat() { # RUNS SERIES COMMAND ...
         >>"$work/$2.series" || die "$2: failed: ${*:3}"
 }
 
-# A shell pipeline, every part of which must succeed.
-measure_pipeline() { # SERIES PIPELINE
-    measure "$1" bash -o pipefail -c "$2"
-}
-
 check_same() { # EXPECTED ACTUAL WHAT
     cmp -s "$1" "$2" || die "wrong result, so no time: $3 ($1 and $2 differ)"
 }
@@ -84,8 +81,9 @@ check_equal() { # EXPECTED ACTUAL WHAT
 # ---- the table ------------------------------------------------------------
 
 table_open() {
-    say "section,what,runs,median_us,min_us,max_us,processor_us,peak_kib,rate,unit,ratio,ratio_min,ratio_max,target,verdict" \
-        >"$csv"
+    local times=median_us,min_us,max_us,processor_us,peak_kib
+    local ratio=ratio,ratio_min,ratio_max,target,verdict
+    say "section,what,runs,$times,rate,unit,$ratio" >"$csv"
 }
 
 # Begins a block. Ratios in it refer to its first line; with "unrelated" there
@@ -133,13 +131,9 @@ fresh_view() { # VIEW [OPTION=VALUE ...]
     "$deltafold" init "$1" wordcount "${@:2}" >/dev/null
 }
 
-# A member of `info --json` or of the last entry of `log --json`.
-view_number() { # VIEW MEMBER
+# A member of what `info --json` says.
+info_member() { # VIEW MEMBER
     "$deltafold" info "$1" --json | json_member "$2"
-}
-
-log_number() { # VIEW MEMBER
-    "$deltafold" log "$1" -n 1 --json | json_member "$2"
 }
 
 json_member() {

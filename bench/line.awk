@@ -2,9 +2,9 @@
 #
 # Input: the series that ratios refer to (`first` lines), then the series of
 # the line. The ratio is that of the medians, and how far it can be off is
-# told by the slowest of one against the fastest of the other. Where that
-# spread is wider than the ratio's distance from 1 the ratio says nothing,
-# and is not printed; nor is it where something was run only once.
+# told by the slowest of one against the fastest of the other. Where the
+# times of either spread wider than the medians differ the ratio says
+# nothing, and is not printed; nor is it where something was run only once.
 #
 # Variables: section, what, amount, unit, target, csv, first, and relation: of
 # the line to what ratios refer to, self, other or none; or heading=1.
@@ -65,7 +65,7 @@ function rate_text(per_second)
 }
 
 # "12.3 (11.0..14.1)", "1" for what it refers to itself, or why not.
-function ratio_text(    spread, distance)
+function ratio_text(    spread, other_spread)
 {
     if (relation == "none") {
         return ""
@@ -76,10 +76,13 @@ function ratio_text(    spread, distance)
     if (runs < 2 || first < 2) {
         return "- (run once)"
     }
-    # The same judgement on either side of 1: 0.1 is as far as 10.
-    spread = ratio < 1 ? 1 / low - 1 / high : high - low
-    distance = (ratio < 1 ? 1 / ratio : ratio) - 1
-    if (spread > distance) {
+    spread = wall[NR] - wall[first + 1]
+    other_spread = wall[first] - wall[1]
+    if (other_spread > spread) {
+        spread = other_spread
+    }
+    if (spread >= middle_us - reference_us &&
+        spread >= reference_us - middle_us) {
         return "- (within the spread)"
     }
     ratio_shown = 1

@@ -22,8 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { RUNS_MAX = 1000000 };
 
 struct usage {

@@ -4,7 +4,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 
-set(DELTAFOLD_PACKAGES lmdb msgpack zlib libzstd libutf8proc)
+set(DELTAFOLD_PACKAGES lmdb msgpack zlib libzstd libutf8proc icu-uc)
 pkg_check_modules(DELTAFOLD_LIBRARIES REQUIRED IMPORTED_TARGET
                   ${DELTAFOLD_PACKAGES})
 pkg_check_modules(XXHASH REQUIRED libxxhash>=0.8.0)

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <zlib.h>
@@ -17,13 +19,16 @@ struct stage {
 };
 
 struct decode {
-    struct source *source; /* not owned */
+    struct feed feed;
     enum decode_kind kind;
     struct stage packed; /* compressed bytes */
+    uint64_t fed;        /* compressed bytes that have come */
     bool is_between;     /* members: one has ended, none has begun */
-    uint64_t member;     /* the one at hand, from 1 */
-    z_stream gzip;
-    bool has_gzip; /* gzip is initialised */
+    uint64_t number;     /* of the member at hand, from 1 */
+    struct decode_member member;
+    bool has_given; /* the member at hand: content */
+    z_stream zlib;
+    bool has_zlib; /* zlib is initialised */
     ZSTD_DCtx *zstd;
     bool is_wide;
     enum utf16_order order;
@@ -86,14 +91,14 @@ size_t decode_mark(struct bytes head, bool *is_wide, enum utf16_order *order)
     return 2;
 }
 
-enum df_status decode_open(struct decode **d, struct source *source,
+enum df_status decode_open(struct decode **d, const struct feed *feed,
                            struct df_error *err)
 {
     *d = calloc(1, sizeof **d);
     if (*d == NULL) {
         return error_no_memory(err);
     }
-    (*d)->source = source;
+    (*d)->feed = *feed;
     return DF_OK;
 }
 
@@ -102,8 +107,8 @@ void decode_close(struct decode *d)
     if (d == NULL) {
         return;
     }
-    if (d->has_gzip) {
-        (void)inflateEnd(&d->gzip);
+    if (d->has_zlib) {
+        (void)inflateEnd(&d->zlib);
     }
     (void)ZSTD_freeDCtx(d->zstd);
     free(d->packed.data);
@@ -115,6 +120,24 @@ void decode_start(struct decode *d)
 {
     d->kind = DECODE_PLAIN;
     d->is_wide = false;
+    d->member = (struct decode_member){ 0 };
+}
+
+struct decode_member decode_member(const struct decode *d)
+{
+    return d->member;
+}
+
+enum df_status decode_refuse(const struct decode *d, struct df_error *err,
+                             const char *format, ...)
+{
+    char why[DF_ERROR_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return feed_refuse(&d->feed, why, err);
 }
 
 /* Makes a stage ready, with head as its first bytes. */
@@ -136,16 +159,30 @@ static bool stage_start(struct stage *s, struct bytes head)
     return true;
 }
 
-static bool gzip_start(struct decode *d)
+/* What zlib calls the kinds. */
+static int window_bits(enum decode_kind kind)
 {
-    const int gzip_only = 16 + MAX_WBITS;
-
-    if (!d->has_gzip) {
-        d->gzip = (z_stream){ 0 };
-        d->has_gzip = inflateInit2(&d->gzip, gzip_only) == Z_OK;
-        return d->has_gzip;
+    switch (kind) {
+    case DECODE_ZLIB:
+        return MAX_WBITS;
+    case DECODE_DEFLATE:
+        return -MAX_WBITS;
+    case DECODE_PLAIN:
+    case DECODE_ZSTD:
+    case DECODE_GZIP:
+    default:
+        return 16 + MAX_WBITS;
     }
-    return inflateReset(&d->gzip) == Z_OK;
+}
+
+static bool zlib_start(struct decode *d)
+{
+    if (!d->has_zlib) {
+        d->zlib = (z_stream){ 0 };
+        d->has_zlib = inflateInit2(&d->zlib, window_bits(d->kind)) == Z_OK;
+        return d->has_zlib;
+    }
+    return inflateReset2(&d->zlib, window_bits(d->kind)) == Z_OK;
 }
 
 static bool zstd_start(struct decode *d)
@@ -159,17 +196,28 @@ static bool zstd_start(struct decode *d)
                                                 DECODE_ZSTD_WINDOW_LOG));
 }
 
+/* Begins a member with what is next of the packed bytes. */
+static bool member_start(struct decode *d)
+{
+    d->is_between = false;
+    d->number++;
+    d->member = (struct decode_member){
+        .at = d->fed - (d->packed.end - d->packed.begin),
+        .is_packed = true,
+    };
+    d->has_given = false;
+    return d->kind == DECODE_ZSTD ? zstd_start(d) : zlib_start(d);
+}
+
 enum df_status decode_compressed(struct decode *d, enum decode_kind kind,
                                  struct bytes head, struct df_error *err)
 {
     d->kind = kind;
-    d->is_between = false;
-    d->member = 1;
-    if (!stage_start(&d->packed, head) ||
-        !(kind == DECODE_GZIP ? gzip_start(d) : zstd_start(d))) {
-        return error_no_memory(err);
-    }
-    return DF_OK;
+    d->fed = head.len;
+    d->number = 0;
+    return stage_start(&d->packed, head) && member_start(d)
+               ? DF_OK
+               : error_no_memory(err);
 }
 
 enum df_status decode_wide(struct decode *d, enum utf16_order order,
@@ -182,17 +230,19 @@ enum df_status decode_wide(struct decode *d, enum utf16_order order,
 
 static const char *kind_name(enum decode_kind kind)
 {
-    return kind == DECODE_GZIP ? "gzip" : "zstd";
+    return kind == DECODE_GZIP   ? "gzip"
+           : kind == DECODE_ZSTD ? "zstd"
+                                 : "deflate";
 }
 
 static enum df_status refuse_corrupt(const struct decode *d, const char *why,
                                      struct df_error *err)
 {
-    return source_refuse(d->source, err,
-                         "corrupt %s data in member %llu (%s); upload it "
-                         "again",
-                         kind_name(d->kind), (unsigned long long)d->member,
-                         why);
+    return decode_refuse(d, err,
+                         "corrupt %s data in member %llu, which begins at "
+                         "byte %llu (%s); upload it again",
+                         kind_name(d->kind), (unsigned long long)d->number,
+                         (unsigned long long)d->member.at, why);
 }
 
 /* More compressed bytes where there are none. */
@@ -205,8 +255,9 @@ static enum df_status refill_packed(struct decode *d, struct df_error *err)
     if (p->begin < p->end || p->at_end) {
         return DF_OK;
     }
-    status = source_read(d->source, p->data, DECODE_CHUNK, &n, err);
+    status = feed_read(&d->feed, p->data, DECODE_CHUNK, &n, err);
     if (status == DF_OK) {
+        d->fed += n;
         p->begin = 0;
         p->end = n;
         p->at_end = n == 0;
@@ -224,7 +275,7 @@ static enum df_status skip_zeros(struct decode *d, struct df_error *err)
 
         while (p->begin < p->end) {
             if (p->data[p->begin++] != 0) {
-                return source_refuse(d->source, err,
+                return decode_refuse(d, err,
                                      "has other bytes behind its %s data; "
                                      "upload it again",
                                      kind_name(d->kind));
@@ -238,6 +289,12 @@ static enum df_status skip_zeros(struct decode *d, struct df_error *err)
     return DF_OK;
 }
 
+/* Of deflate data there is one stream. */
+static bool has_members(enum decode_kind kind)
+{
+    return kind == DECODE_GZIP || kind == DECODE_ZSTD;
+}
+
 /* Between members: begins the next one, or *done is set. */
 static enum df_status next_member(struct decode *d, bool *done,
                                   struct df_error *err)
@@ -248,33 +305,28 @@ static enum df_status next_member(struct decode *d, bool *done,
     if (p->at_end) {
         return DF_OK;
     }
-    if (p->data[p->begin] == 0) {
+    if (p->data[p->begin] == 0 || !has_members(d->kind)) {
         return skip_zeros(d, err);
     }
     *done = false;
-    d->is_between = false;
-    d->member++;
-    if (d->kind == DECODE_GZIP && !gzip_start(d)) {
-        return error_no_memory(err);
-    }
-    return DF_OK;
+    return member_start(d) ? DF_OK : error_no_memory(err);
 }
 
 static enum df_status refuse_truncated(const struct decode *d,
                                        struct df_error *err)
 {
-    return source_refuse(d->source, err,
-                         "truncated: its %s data ends early; upload it "
-                         "again",
-                         kind_name(d->kind));
+    return decode_refuse(d, err,
+                         "truncated: its %s data ends early, in the member "
+                         "that begins at byte %llu; upload it again",
+                         kind_name(d->kind), (unsigned long long)d->member.at);
 }
 
 /* One step of inflate. */
-static enum df_status step_gzip(struct decode *d, uint8_t *room, size_t size,
+static enum df_status step_zlib(struct decode *d, uint8_t *room, size_t size,
                                 size_t *n, struct df_error *err)
 {
     struct stage *p = &d->packed;
-    z_stream *z = &d->gzip;
+    z_stream *z = &d->zlib;
     uInt most = size < UINT_MAX ? (uInt)size : UINT_MAX;
     int result;
 
@@ -307,7 +359,7 @@ static enum df_status refuse_zstd(const struct decode *d, size_t result,
         return error_no_memory(err);
     }
     if (code == ZSTD_error_frameParameter_windowTooLarge) {
-        return source_refuse(d->source, err,
+        return decode_refuse(d, err,
                              "its zstd window is larger than %d MiB; "
                              "compress it without --long and --ultra",
                              1 << (DECODE_ZSTD_WINDOW_LOG - 20));
@@ -353,12 +405,14 @@ static enum df_status pull_compressed(struct decode *d, uint8_t *room,
         if (status != DF_OK || done) {
             return status;
         }
-        status = d->kind == DECODE_GZIP ? step_gzip(d, room, size, n, err)
-                                        : step_zstd(d, room, size, n, err);
+        status = d->kind == DECODE_ZSTD ? step_zstd(d, room, size, n, err)
+                                        : step_zlib(d, room, size, n, err);
         if (status != DF_OK) {
             return status;
         }
     }
+    d->member.begins = !d->has_given;
+    d->has_given = true;
     return DF_OK;
 }
 
@@ -367,7 +421,7 @@ static enum df_status pull_bytes(struct decode *d, uint8_t *room, size_t size,
                                  size_t *n, struct df_error *err)
 {
     if (d->kind == DECODE_PLAIN) {
-        return source_read(d->source, room, size, n, err);
+        return feed_read(&d->feed, room, size, n, err);
     }
     return pull_compressed(d, room, size, n, err);
 }

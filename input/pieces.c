@@ -85,6 +85,30 @@ size_t pieces_first_cut(const struct pieces *p, struct bytes b)
     return call_cut(p, b);
 }
 
+/* Bytes at the end of b that begin a character of UTF-8 without ending it. */
+static size_t open_character(struct bytes b)
+{
+    for (size_t n = 1; n <= 3 && n < b.len; n++) {
+        uint8_t byte = b.data[b.len - n];
+
+        if (byte < 0x80) {
+            return 0;
+        }
+        if (byte >= 0xc0) {
+            size_t whole = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+
+            return n < whole ? n : 0;
+        }
+    }
+    return 0;
+}
+
+size_t pieces_forced_cut(struct bytes b)
+{
+    assert(b.len >= DF_UNCUT);
+    return DF_UNCUT - open_character(bytes_of(b.data, DF_UNCUT));
+}
+
 /* The last cut that is found from `from` on; 0 where there is none. */
 static size_t last_cut_from(const struct pieces *p, struct bytes b,
                             size_t from)
@@ -155,7 +179,7 @@ static enum df_status give_one(struct pieces *p, bool *given,
         return DF_OK;
     }
     if (b.len > DF_UNCUT && pieces_first_cut(p, b) == 0) {
-        return give(p, DF_UNCUT, false, true, err);
+        return give(p, pieces_forced_cut(b), false, true, err);
     }
     c = last_cut(p, bytes_of(b.data, b.len - 1));
     *given = c != 0;

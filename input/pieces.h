@@ -12,8 +12,9 @@
  * A piece ends at the last cut in what has come, so pieces are about as
  * long as the reads: what was just read and hashed is mapped while it is in
  * the cache. What stands behind that cut is kept for the next piece. Only
- * where DF_UNCUT bytes have no cut a piece is cut by force, after exactly
- * that many. Example, with DF_UNCUT = 8 and cuts behind blanks:
+ * where DF_UNCUT bytes have no cut a piece is cut by force, after that many
+ * (up to 3 fewer, not to tear a character of UTF-8). Example, with DF_UNCUT =
+ * 8 and cuts behind blanks:
  *
  *     content    "ab cd efghijklmnopq rs"
  *     pieces     "ab cd "  "efghijkl|"  "|mnopq "  "rs"
@@ -56,6 +57,9 @@ static inline struct bytes pieces_pending(const struct pieces *p)
 {
     return bytes_of(p->data + p->begin, p->end - p->begin);
 }
+
+/* Where b, which begins with DF_UNCUT bytes without a cut, is cut by force. */
+size_t pieces_forced_cut(struct bytes b);
 
 /* The first cut in the first DF_UNCUT bytes of b, or 0. */
 size_t pieces_first_cut(const struct pieces *p, struct bytes b);

@@ -6,6 +6,7 @@
 #include "input/pieces.h"
 #include "input/source.h"
 #include "input/units.h"
+#include "input/warc.h"
 
 enum {
     /* Bytes of one read: hashed and mapped while they are in the cache. A
@@ -20,7 +21,10 @@ _Static_assert(READER_HASH_BLOCK >= DF_UNCUT, "a unit is a stretch or more");
 struct reader {
     struct reader_cut cut;
     struct source source;
-    struct decode *decode;
+    struct decode *file; /* over source */
+    struct warc *warc;   /* over file */
+    /* What the document at hand is pulled from: file, or warc's. */
+    struct decode *content;
     struct pieces pieces;
 };
 
@@ -28,6 +32,7 @@ enum df_status reader_open(struct reader **r, const struct reader_cut *cut,
                            struct df_error *err)
 {
     enum df_status status;
+    struct feed feed;
     struct reader *made = calloc(1, sizeof *made);
 
     *r = NULL;
@@ -37,8 +42,12 @@ enum df_status reader_open(struct reader **r, const struct reader_cut *cut,
     made->cut = *cut;
     pieces_init(&made->pieces, &made->cut);
     status = source_init(&made->source) ? DF_OK : error_no_memory(err);
+    feed = source_feed(&made->source);
     if (status == DF_OK) {
-        status = decode_open(&made->decode, &made->source, err);
+        status = decode_open(&made->file, &feed, err);
+    }
+    if (status == DF_OK) {
+        status = warc_open(&made->warc, made->file, err);
     }
     if (status != DF_OK) {
         reader_close(made);
@@ -53,7 +62,8 @@ void reader_close(struct reader *r)
     if (r == NULL) {
         return;
     }
-    decode_close(r->decode);
+    warc_close(r->warc);
+    decode_close(r->file);
     pieces_fini(&r->pieces);
     source_fini(&r->source);
     free(r);
@@ -69,7 +79,7 @@ static enum df_status fill(struct reader *r, bool *at_end,
     size_t n = 1;
 
     while (status == DF_OK && n > 0 && left >= UTF16_STEP_MAX) {
-        status = decode_pull(r->decode, p->data + p->end, left, &n, err);
+        status = decode_pull(r->content, p->data + p->end, left, &n, err);
         if (status == DF_OK) {
             p->end += n;
             left -= n;
@@ -84,7 +94,7 @@ static enum df_status check_length(const struct reader *r,
 {
     if (r->cut.pieces == DF_PIECES_WHOLE &&
         pieces_pending(&r->pieces).len > r->cut.whole_max) {
-        return source_refuse(&r->source, err,
+        return decode_refuse(r->content, err,
                              "a document longer than %zu bytes; this job "
                              "takes documents whole and has memory for no "
                              "more (--memory)",
@@ -103,14 +113,14 @@ static struct bytes hand_back(struct pieces *p, size_t skip)
     return bytes_of(b.data + skip, b.len - skip);
 }
 
-/* The first chunk of the file tells whether it is compressed. */
-static enum df_status begin_compressed(struct reader *r, bool *at_end,
+/* The first chunk of the file tells whether it is compressed; if so it is
+ * taken out of the pieces, and content comes next. */
+static enum df_status begin_compressed(struct reader *r, bool *is_compressed,
                                        struct df_error *err)
 {
     const char *path = r->source.file->path;
     enum decode_kind named = decode_kind_of_name(path);
     enum decode_kind kind = decode_kind_of(pieces_pending(&r->pieces));
-    enum df_status status;
 
     if (named != DECODE_PLAIN && named != kind) {
         return source_refuse(&r->source, err,
@@ -118,11 +128,10 @@ static enum df_status begin_compressed(struct reader *r, bool *at_end,
                              named == DECODE_GZIP ? ".gz" : ".zst",
                              named == DECODE_GZIP ? "gzip" : "zstd");
     }
-    if (kind == DECODE_PLAIN) {
-        return DF_OK;
-    }
-    status = decode_compressed(r->decode, kind, hand_back(&r->pieces, 0), err);
-    return status == DF_OK ? fill(r, at_end, err) : status;
+    *is_compressed = kind != DECODE_PLAIN;
+    return *is_compressed ? decode_compressed(r->file, kind,
+                                              hand_back(&r->pieces, 0), err)
+                          : DF_OK;
 }
 
 /* The first chunk of content tells whether it is UTF-16. */
@@ -133,27 +142,26 @@ static enum df_status begin_text(struct reader *r, bool *at_end,
     enum utf16_order order = UTF16_LITTLE;
     enum df_status status;
     bool is_wide;
-    size_t mark = decode_mark(pieces_pending(p), &is_wide, &order);
+    size_t mark;
 
+    if (r->cut.raw) {
+        return DF_OK;
+    }
+    mark = decode_mark(pieces_pending(p), &is_wide, &order);
     if (!is_wide) {
         p->begin += mark;
         return DF_OK;
     }
-    status = decode_wide(r->decode, order, hand_back(p, mark), err);
+    status = decode_wide(r->content, order, hand_back(p, mark), err);
     return status == DF_OK ? fill(r, at_end, err) : status;
 }
 
-static enum df_status read_whole_file(struct reader *r, struct df_error *err)
+/* The document whose first chunk has come. */
+static enum df_status read_document(struct reader *r, bool at_end,
+                                    struct df_error *err)
 {
-    bool at_end = false;
-    enum df_status status = fill(r, &at_end, err);
+    enum df_status status = begin_text(r, &at_end, err);
 
-    if (status == DF_OK) {
-        status = begin_compressed(r, &at_end, err);
-    }
-    if (status == DF_OK) {
-        status = begin_text(r, &at_end, err);
-    }
     while (status == DF_OK && !at_end) {
         status = check_length(r, err);
         if (status == DF_OK) {
@@ -170,11 +178,68 @@ static enum df_status read_whole_file(struct reader *r, struct df_error *err)
                            : status;
 }
 
+static enum df_status read_whole_file(struct reader *r, struct df_error *err)
+{
+    bool at_end = false;
+    bool is_compressed = false;
+    enum df_status status = fill(r, &at_end, err);
+
+    if (status == DF_OK) {
+        status = begin_compressed(r, &is_compressed, err);
+    }
+    if (status == DF_OK && is_compressed) {
+        status = fill(r, &at_end, err);
+    }
+    return status == DF_OK ? read_document(r, at_end, err) : status;
+}
+
+/* A file of many documents. */
+static enum df_status begin_archive(struct reader *r, struct df_error *err)
+{
+    bool at_end = false;
+    bool is_compressed = false;
+    enum df_status status = fill(r, &at_end, err);
+
+    if (status == DF_OK) {
+        status = begin_compressed(r, &is_compressed, err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
+    return warc_start(
+        r->warc, is_compressed ? bytes_of(NULL, 0) : hand_back(&r->pieces, 0),
+        err);
+}
+
+static enum df_status read_archive(struct reader *r, reader_sink *sink,
+                                   void *ctx, struct df_error *err)
+{
+    enum df_status status = begin_archive(r, err);
+    bool found = true;
+
+    r->content = warc_content(r->warc);
+    while (status == DF_OK && found) {
+        bool at_end = false;
+        struct bytes uri;
+
+        status = warc_next(r->warc, &uri, &found, err);
+        if (status != DF_OK || !found) {
+            break;
+        }
+        pieces_start(&r->pieces, uri, true, sink, ctx);
+        status = fill(r, &at_end, err);
+        if (status == DF_OK) {
+            status = read_document(r, at_end, err);
+        }
+    }
+    return status;
+}
+
 /*
  * Units of a split file. Unit i covers the bytes [b(i), b(i+1)) on disk and
  * hashes exactly these. Its content goes from border(b(i)) to
  * border(b(i+1)), where border(b) is the first cut that is found from b on,
- * or b + DF_UNCUT where there is none in that stretch, or the end of the
+ * or a forced one (pieces.h) where DF_UNCUT bytes have none, or the end of the
  * document where that comes first. Both neighbours find the same border
  * because both look at the same bytes from b on.
  */
@@ -202,7 +267,7 @@ static enum df_status skip_to_border(struct reader *r, bool *at_end,
         }
         c = pieces_first_cut(p, b);
         if (c == 0 && is_forced(r, b.len)) {
-            c = DF_UNCUT;
+            c = pieces_forced_cut(b);
             p->continues = true;
         } else if (c == 0 && source_is_at_end(&r->source)) {
             c = b.len;
@@ -256,11 +321,14 @@ static enum df_status read_to_border(struct reader *r, bool *is_forced_border,
         }
         c = pieces_first_cut(p, b);
         *is_forced_border = c == 0 && is_forced(r, b.len);
+        if (*is_forced_border) {
+            c = pieces_forced_cut(b);
+        }
         if (c > 0) {
             p->end -= behind - c;
             return DF_OK;
         }
-        if (*is_forced_border || source_is_at_end(&r->source)) {
+        if (source_is_at_end(&r->source)) {
             return DF_OK;
         }
     }
@@ -346,12 +414,15 @@ enum df_status reader_read(struct reader *r, struct reader_units *units,
     if (status != DF_OK) {
         return status;
     }
-    decode_start(r->decode);
+    decode_start(r->file);
+    r->content = r->file;
     pieces_start(&r->pieces, file->id, range.begin == 0, sink, ctx);
     if (sink == NULL) {
         status = only_hash(r, err);
     } else if (units_at(units, unit)->is_split) {
         status = read_split_file(r, err);
+    } else if (warc_is_named(file->path)) {
+        status = read_archive(r, sink, ctx, err);
     } else {
         status = read_whole_file(r, err);
     }
@@ -360,4 +431,9 @@ enum df_status reader_read(struct reader *r, struct reader_units *units,
         return status;
     }
     return source_close(&r->source, err);
+}
+
+struct reader_counts reader_counts(const struct reader *r)
+{
+    return warc_counts(r->warc);
 }

@@ -21,6 +21,11 @@
  * stream, or bytes behind it that are no member and not zero refuse the
  * batch. A UTF-8 mark is dropped; UTF-16 with a mark becomes UTF-8.
  *
+ * A file named .warc, .warc.gz or .warc.zst holds many documents, whose ids
+ * are their URIs (warc.h): it is one unit, and the sink sees the pieces of
+ * one after the other. Two of the same URI, in one file or in several, are
+ * two documents. A manifest's id for such a file names nothing.
+ *
  * Fingerprint of a file: XXH3-128 of its bytes on disk where it has at most
  * READER_HASH_BLOCK of them; else XXH3-128 of the canonical (big-endian)
  * hashes of its blocks of that size, so that the blocks of a huge file can
@@ -44,6 +49,20 @@ struct reader_cut {
                            READER_HASH_BLOCK; 0: READER_UNIT_DEFAULT */
     size_t whole_max;   /* longest decoded document for DF_PIECES_WHOLE;
                            longer ones refuse the batch */
+    bool raw;           /* decompressed only (df_job.raw) */
+};
+
+/* What was made of the records of archives: each is a document or in one of
+ * the five that follow. */
+struct reader_counts {
+    uint64_t records;
+    uint64_t documents;
+    uint64_t other_types;     /* request, metadata, revisit, warcinfo ... */
+    uint64_t other_targets;   /* neither http nor https */
+    uint64_t other_statuses;  /* than 200, or no HTTP response at all */
+    uint64_t truncated;       /* by the writer, or in segments */
+    uint64_t undecodable;     /* in a content coding not known here */
+    uint64_t already_decoded; /* documents, not coded as their head says */
 };
 
 struct reader_units {
@@ -79,6 +98,10 @@ void reader_close(struct reader *r); /* takes NULL */
 enum df_status reader_read(struct reader *r, struct reader_units *units,
                            size_t unit, reader_sink *sink, void *ctx,
                            struct df_error *err) DF_MUST_CHECK;
+
+/* Of all that was read since reader_open: over the readers of a batch the
+ * sums are the same for any number of them. */
+struct reader_counts reader_counts(const struct reader *r);
 
 enum df_status reader_finish(struct reader_units *units,
                              struct df_error *err) DF_MUST_CHECK;

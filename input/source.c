@@ -33,7 +33,7 @@ void source_fini(struct source *s)
 enum df_status source_refuse(const struct source *s, struct df_error *err,
                              const char *format, ...)
 {
-    char why[256];
+    char why[DF_ERROR_SIZE];
     va_list args;
 
     va_start(args, format);
@@ -210,4 +210,21 @@ enum df_status source_read_behind(struct source *s, uint8_t *room, size_t size,
                                   size_t *n, struct df_error *err)
 {
     return read_until(s, s->file->length, room, size, n, err);
+}
+
+static enum df_status read_feed(void *ctx, uint8_t *room, size_t size,
+                                size_t *n, struct df_error *err)
+{
+    return source_read(ctx, room, size, n, err);
+}
+
+static enum df_status refuse_feed(void *ctx, const char *why,
+                                  struct df_error *err)
+{
+    return source_refuse(ctx, err, "%s", why);
+}
+
+struct feed source_feed(struct source *s)
+{
+    return (struct feed){ .read = read_feed, .refuse = refuse_feed, .ctx = s };
 }

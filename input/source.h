@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "input/batch.h"
+#include "input/feed.h"
 
 struct source_range {
     uint64_t begin; /* a multiple of READER_HASH_BLOCK */
@@ -75,5 +76,9 @@ void source_abandon(struct source *s);
 enum df_status source_refuse(const struct source *s, struct df_error *err,
                              const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* source_read and source_refuse, of whatever file is open; s stays where
+ * it is. */
+struct feed source_feed(struct source *s);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "input/decode.h"
 #include "input/grow.h"
+#include "input/warc.h"
 
 struct units {
     struct unit *units;
@@ -78,15 +79,17 @@ static enum df_status add_unit(struct plan *p, const struct unit *unit,
     return DF_OK;
 }
 
-/* What is decoded must be read from its start, and so must what is
- * misnamed, to be refused. */
-static bool may_be_split(const char *path, struct bytes head)
+/* What is decoded must be read from its start, and so must archives, and
+ * what is misnamed, to be refused. */
+static bool may_be_split(const struct reader_cut *cut, const char *path,
+                         struct bytes head)
 {
     enum utf16_order order;
     bool is_wide;
 
     (void)decode_mark(head, &is_wide, &order);
-    return !is_wide && decode_kind_of(head) == DECODE_PLAIN &&
+    return (!is_wide || cut->raw) && !warc_is_named(path) &&
+           decode_kind_of(head) == DECODE_PLAIN &&
            decode_kind_of_name(path) == DECODE_PLAIN;
 }
 
@@ -108,7 +111,7 @@ static enum df_status look(struct plan *p, const struct batch_file *file,
         source_abandon(&p->source);
         return status;
     }
-    if (may_be_split(file->path, bytes_of(head, n))) {
+    if (may_be_split(p->cut, file->path, bytes_of(head, n))) {
         *inode = p->source.inode;
     }
     return source_close(&p->source, err);

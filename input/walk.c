@@ -12,9 +12,16 @@
 #include "input/names.h"
 #include "input/refuse.h"
 
+/* The refusal with the lowest path of those met. */
+struct refusal {
+    const char *path; /* NULL: none */
+    struct df_error err;
+};
+
 /* A directory that is being read. */
 struct open_directory {
     const struct walk *walk;
+    struct refusal *refusal;
     struct bytes below; /* its path below root */
     DIR *stream;
     int fd; /* of stream */
@@ -90,6 +97,31 @@ static enum df_status classify_by_stat(const struct open_directory *d,
                   kind_of_special(st.st_mode));
 }
 
+/* Keeps a refusal and lets the walk go on; any other failure ends it. */
+static enum df_status keep_lowest(struct refusal *kept, const char *path,
+                                  enum df_status status,
+                                  const struct df_error *err)
+{
+    if (status != DF_INPUT) {
+        return status;
+    }
+    if (kept->path == NULL || strcmp(path, kept->path) < 0) {
+        kept->path = path;
+        kept->err = *err;
+    }
+    return DF_OK;
+}
+
+static enum df_status refusal_status(const struct refusal *kept,
+                                     struct df_error *err)
+{
+    if (kept->path == NULL) {
+        return DF_OK;
+    }
+    *err = kept->err;
+    return DF_INPUT;
+}
+
 static enum df_status visit_entry(const struct open_directory *d,
                                   const struct dirent *found,
                                   struct df_error *err)
@@ -117,7 +149,10 @@ static enum df_status visit_entry(const struct open_directory *d,
     } else {
         status = classify_by_stat(d, &entry, err);
     }
-    return status != DF_OK ? status : w->visit(w->ctx, &entry, err);
+    if (status == DF_OK) {
+        status = w->visit(w->ctx, &entry, err);
+    }
+    return keep_lowest(d->refusal, path, status, err);
 }
 
 static bool is_dot(const char *name)
@@ -168,16 +203,19 @@ static int open_below(const struct walk *w, const char *below)
     return open(full, flags | O_NOFOLLOW);
 }
 
-enum df_status walk_directory(const struct walk *w, const char *below,
-                              struct df_error *err)
+/* What is refused goes to *refusal. */
+static enum df_status walk_one(const struct walk *w, const char *below,
+                               struct refusal *refusal, struct df_error *err)
 {
     struct open_directory d = { .walk = w,
+                                .refusal = refusal,
                                 .below = bytes_of_string(below),
                                 .fd = open_below(w, below) };
     enum df_status status;
 
     if (d.fd < 0) {
-        return refuse_errno(err, w->root, below, errno);
+        status = refuse_errno(err, w->root, below, errno);
+        return keep_lowest(refusal, below, status, err);
     }
     d.stream = fdopendir(d.fd);
     if (d.stream == NULL) {
@@ -187,7 +225,16 @@ enum df_status walk_directory(const struct walk *w, const char *below,
     }
     status = visit_entries(&d, err);
     (void)closedir(d.stream);
-    return status;
+    return keep_lowest(refusal, below, status, err);
+}
+
+enum df_status walk_directory(const struct walk *w, const char *below,
+                              struct df_error *err)
+{
+    struct refusal refusal = { .path = NULL };
+    enum df_status status = walk_one(w, below, &refusal, err);
+
+    return status == DF_OK ? refusal_status(&refusal, err) : status;
 }
 
 /* Directories found and not yet read, in place of the C stack. */
@@ -229,11 +276,12 @@ enum df_status walk_tree(const struct walk *w, const char *below,
     struct walk inner = {
         .root = w->root, .pool = w->pool, .visit = visit_in_tree, .ctx = &t
     };
+    struct refusal refusal = { .path = NULL };
     enum df_status status = push(&t, below) ? DF_OK : error_no_memory(err);
 
     while (status == DF_OK && t.count > 0) {
-        status = walk_directory(&inner, t.paths[--t.count], err);
+        status = walk_one(&inner, t.paths[--t.count], &refusal, err);
     }
     free(t.paths);
-    return status;
+    return status == DF_OK ? refusal_status(&refusal, err) : status;
 }

@@ -6,10 +6,12 @@
  *     walk_directory(&w, "", err);           entries of root, not below
  *     walk_tree(&w, "inserted", err);        all files below root/inserted
  *
- * Entries come in the order of the directory: sort afterwards. One
- * descriptor is open at a time and the C stack does not grow with the
- * depth. Nothing is opened but directories, and links are not followed
- * (root itself may be one).
+ * Entries come in the order of the directory: sort afterwards. What is
+ * refused (DF_INPUT) does not end the walk, which then fails with the
+ * refusal whose path is the lowest in byte order: the message does not
+ * depend on the order of the directory. One descriptor is open at a time and
+ * the C stack does not grow with the depth. Nothing is opened but directories,
+ * and links are not followed (root itself may be one).
  */
 #ifndef INPUT_WALK_H
 #define INPUT_WALK_H
@@ -30,7 +32,8 @@ struct walk_entry {
     int64_t mtime;    /* WALK_FILE: nanoseconds since 1970 */
 };
 
-/* A failure stops the walk and is returned as it is. */
+/* A failure is returned from the walk as it is: DF_INPUT as said above, any
+ * other at once. */
 typedef enum df_status walk_visit(void *ctx, const struct walk_entry *entry,
                                   struct df_error *err);
 

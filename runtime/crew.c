@@ -10,7 +10,10 @@
 enum {
     PROGRESS_EVERY_US = 100 * 1000,
     THREADS_MAX = 256,
-    READER_MEMORY = 2 << 20 /* buffers of one reader, about */
+    READER_MEMORY = 2 << 20, /* buffers of one reader, about */
+    /* What is worth waking another worker for. */
+    TEAM_BYTES = 256 << 10,
+    TEAM_UNITS = 64
 };
 
 #define MEMORY_FALLBACK ((size_t)1 << 30)
@@ -42,6 +45,7 @@ struct crew {
     const bool *skip;
     struct batch *batch;
     uint64_t total_bytes;
+    unsigned team; /* workers that have had something to do */
     size_t next_unit;
     uint64_t done_bytes;
     int failed;
@@ -164,6 +168,7 @@ enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
         return status;
     }
     c->workers[0].reports = true;
+    c->team = 1;
     *out = c;
     return DF_OK;
 }
@@ -285,6 +290,17 @@ static enum df_status first_failure(const struct crew *c, struct df_error *err)
     return first->status;
 }
 
+/* A small batch is done by one worker before a second one is awake. */
+static void choose_team(struct crew *c)
+{
+    uint64_t worth =
+        1 + c->total_bytes / TEAM_BYTES + c->units.count / TEAM_UNITS;
+    unsigned team =
+        worth < c->plan.threads ? (unsigned)worth : c->plan.threads;
+
+    c->team = team > c->team ? team : c->team;
+}
+
 enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
                         struct df_error *err)
 {
@@ -302,8 +318,9 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
     for (size_t i = 0; i < batch->file_count; i++) {
         c->total_bytes += batch->files[i].length;
     }
-#pragma omp parallel for num_threads(c->plan.threads) schedule(static, 1)
-    for (unsigned i = 0; i < c->plan.threads; i++) {
+    choose_team(c);
+#pragma omp parallel for num_threads(c->team) schedule(static, 1)
+    for (unsigned i = 0; i < c->team; i++) {
         work(&c->workers[i]);
     }
     status = first_failure(c, err);
@@ -318,7 +335,7 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
 
 enum df_status crew_finish(struct crew *c, struct df_error *err)
 {
-#pragma omp parallel for num_threads(c->plan.threads) schedule(static, 1)
+#pragma omp parallel for num_threads(c->team) schedule(static, 1)
     for (unsigned i = 0; i < c->plan.threads; i++) {
         struct worker *w = &c->workers[i];
 
@@ -339,7 +356,7 @@ enum df_status crew_reduce(struct crew *c, struct df_error *err)
     if (errors == NULL) {
         return error_no_memory(err);
     }
-#pragma omp parallel for num_threads(c->plan.threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(c->team) schedule(dynamic, 1)
     for (unsigned i = 0; i < parts; i++) {
         statuses[i] = reduce_open(&c->reducers[i], c->combines,
                                   c->plan.threads, i, memory, &errors[i]);

@@ -213,26 +213,25 @@ static enum df_status apply(struct application *a, struct df_error *err)
 static enum df_status blame(struct application *a, size_t *left_out,
                             struct df_error *err)
 {
-    struct row_shape shape = view_definition(a->v)->shape;
-    struct snapshot *s;
-    enum df_status status;
+    struct negative_case c = { .job = a->job,
+                               .batch = a->batch,
+                               .skip = a->skip,
+                               .shape = view_definition(a->v)->shape,
+                               .negatives = &a->negatives,
+                               .options = a->options };
+    enum df_status status = snapshot_open(&c.snapshot, a->v, err);
 
     *left_out = 0;
-    if (a->options->on_negative != ENGINE_NEGATIVE_QUARANTINE) {
-        return negative_name(a->job, a->batch, a->skip, shape, &a->negatives,
-                             a->options, err);
-    }
-    status = snapshot_open(&s, a->v, err);
     if (status != DF_OK) {
         return status;
     }
-    status = negative_mark(a->job, a->batch, s, shape, &a->negatives,
-                           a->options, a->skip, left_out, err);
-    snapshot_close(s);
-    if (status == DF_OK && *left_out == 0) {
-        return negative_name(a->job, a->batch, a->skip, shape, &a->negatives,
-                             a->options, err);
+    if (a->options->on_negative == ENGINE_NEGATIVE_QUARANTINE) {
+        status = negative_mark(&c, a->skip, left_out, err);
     }
+    if (status == DF_OK && *left_out == 0) {
+        status = negative_name(&c, err);
+    }
+    snapshot_close(c.snapshot);
     if (status == DF_OK) {
         status = negative_quarantine(view_path(a->v), a->batch, a->skip,
                                      &a->quarantine, err);

@@ -70,19 +70,18 @@ static void finder_close(struct finder *f)
     free(f->wanted);
 }
 
-static enum df_status finder_open(struct finder *f, const struct jobspec *job,
-                                  struct row_shape shape,
-                                  const struct install_negatives *negatives,
-                                  const struct engine_options *options,
+static enum df_status finder_open(struct finder *f,
+                                  const struct negative_case *c,
                                   struct df_error *err)
 {
+    const struct install_negatives *negatives = c->negatives;
     const uint8_t *at = negatives->keys.data;
 
     *f = (struct finder){
         .emitter = { .pair = find_pair, .keys = find_keys },
-        .job = job,
-        .shape = shape,
-        .options = options,
+        .job = c->job,
+        .shape = c->shape,
+        .options = c->options,
     };
     f->wanted = calloc(negatives->count + 1, sizeof *f->wanted);
     if (f->wanted == NULL) {
@@ -96,7 +95,7 @@ static enum df_status finder_open(struct finder *f, const struct jobspec *job,
     }
     f->wanted_count = negatives->count;
     qsort(f->wanted, f->wanted_count, sizeof *f->wanted, compare_wanted);
-    return job->job->mapper_open(job->config, &f->mapper, err);
+    return c->job->job->mapper_open(c->job->config, &f->mapper, err);
 }
 
 static enum df_status map_to_finder(void *ctx, const struct df_piece *piece,
@@ -149,118 +148,65 @@ static enum df_status each_culprit(struct finder *f, struct batch *batch,
     return status;
 }
 
-/* ---- abort: name the first ---- */
+/* ---- who is suspected, and what the ledger says of it ---- */
 
-struct first_culprit {
-    struct batch *batch;
-    struct row_shape shape;
-    struct df_error *err;
-    bool named;
-};
-
-static bool name_culprit(void *ctx, size_t file, struct bytes row_key)
-{
-    struct first_culprit *c = ctx;
-    struct buf room = { 0 };
-    struct bytes key = row_key;
-    struct bytes element = { 0 };
-    struct shown document;
-    struct shown shown_key;
-    struct shown shown_element;
-    struct shown name;
-
-    if (!row_decode(c->shape, row_key, &room, &key, &element)) {
-        key = row_key;
-    }
-    (void)error_set(
-        c->err, DF_INPUT,
-        "batch '%s': document '%s' deletes what was never inserted: key "
-        "'%s'%s%s would become negative: nothing was applied "
-        "(--on-negative=quarantine leaves such documents out)",
-        shown(&name, bytes_of_string(c->batch->name)),
-        shown(&document, c->batch->files[file].id), shown(&shown_key, key),
-        c->shape.has_element ? ", element " : "",
-        c->shape.has_element ? shown(&shown_element, element) : "");
-    buf_fini(&room);
-    c->named = true;
-    return false;
-}
-
-enum df_status negative_name(const struct jobspec *job, struct batch *batch,
-                             const bool *skip, struct row_shape shape,
-                             const struct install_negatives *negatives,
-                             const struct engine_options *options,
-                             struct df_error *err)
-{
-    struct first_culprit c = { .batch = batch, .shape = shape, .err = err };
-    struct finder f;
-    enum df_status status =
-        finder_open(&f, job, shape, negatives, options, err);
-
-    if (status == DF_OK) {
-        status = each_culprit(&f, batch, skip, name_culprit, &c, err);
-    }
-    finder_close(&f);
-    if (status == DF_OK && !c.named) {
-        struct shown name;
-
-        return error_set(err, DF_INPUT,
-                         "batch '%s': rows would become negative",
-                         shown(&name, bytes_of_string(batch->name)));
-    }
-    return status == DF_OK ? DF_INPUT : status;
-}
-
-/* ---- quarantine: find all ---- */
-
-/* A deletion under suspicion: id and content as one hash, and how many
- * insertions of it the ledger knows that were not deleted. */
+/* A deletion that emits a row that would be negative. */
 struct suspect {
     size_t file;
-    struct hash128 identity;
+    struct hash128 id;      /* hash of the document's id */
+    struct hash128 content; /* of the bytes on disk */
+    /* Insertions less deletions that the ledger knows: of this id; of this
+     * id and these bytes. */
+    int64_t id_alive;
     int64_t alive;
+    struct buf row_key; /* the first such row */
 };
 
 struct suspects {
     const struct batch *batch;
-    struct suspect *list;
+    struct suspect *list; /* sorted by id once complete */
     size_t count;
     size_t capacity;
     bool failed; /* out of memory */
 };
 
-static struct hash128 identity_of(struct bytes id, struct hash128 content)
+static void suspects_fini(struct suspects *s)
 {
-    struct hash128 name = hash128(id, 0);
-    uint8_t both[2 * HASH128_SIZE];
+    for (size_t i = 0; i < s->count; i++) {
+        buf_fini(&s->list[i].row_key);
+    }
+    free(s->list);
+}
 
-    hash128_store(both, name);
-    hash128_store(both + HASH128_SIZE, content);
-    return hash128(bytes_of(both, sizeof both), 0);
+static bool grow_suspects(struct suspects *s)
+{
+    size_t capacity = s->capacity == 0 ? 16 : 2 * s->capacity;
+    struct suspect *list = realloc(s->list, capacity * sizeof *list);
+
+    if (list == NULL) {
+        return false;
+    }
+    s->list = list;
+    s->capacity = capacity;
+    return true;
 }
 
 static bool suspect_file(void *ctx, size_t file, struct bytes row_key)
 {
     struct suspects *s = ctx;
+    const struct batch_file *f = &s->batch->files[file];
+    struct suspect *one;
 
-    (void)row_key;
-    if (s->count == s->capacity) {
-        size_t capacity = s->capacity == 0 ? 16 : 2 * s->capacity;
-        struct suspect *list = realloc(s->list, capacity * sizeof *list);
-
-        s->failed = list == NULL;
-        if (s->failed) {
-            return false;
-        }
-        s->list = list;
-        s->capacity = capacity;
+    if (s->count == s->capacity && !grow_suspects(s)) {
+        s->failed = true;
+        return false;
     }
-    s->list[s->count++] = (struct suspect){
-        .file = file,
-        .identity =
-            identity_of(s->batch->files[file].id, s->batch->files[file].hash),
-    };
-    return true;
+    one = &s->list[s->count++];
+    *one = (struct suspect){ .file = file,
+                             .id = hash128(f->id, 0),
+                             .content = f->hash };
+    s->failed = !buf_append(&one->row_key, row_key.data, row_key.len);
+    return !s->failed;
 }
 
 static int compare_suspects(const void *a, const void *b)
@@ -268,26 +214,28 @@ static int compare_suspects(const void *a, const void *b)
     const struct suspect *x = a;
     const struct suspect *y = b;
 
-    if (x->identity.high != y->identity.high) {
-        return x->identity.high < y->identity.high ? -1 : 1;
+    if (x->id.high != y->id.high) {
+        return x->id.high < y->id.high ? -1 : 1;
     }
-    return (x->identity.low > y->identity.low) -
-           (x->identity.low < y->identity.low);
+    return (x->id.low > y->id.low) - (x->id.low < y->id.low);
 }
 
-/* A file of an applied batch: does it speak for a suspect? */
+/* A file of an applied batch: does it speak for a suspect? Within a section
+ * of a batch an id stands once, so there is one suspect for it at most. */
 static bool weigh_file(void *ctx, const struct ledger_file *file)
 {
     struct suspects *s = ctx;
-    struct suspect key = { .identity = identity_of(file->id, file->hash) };
+    struct suspect key = { .id = hash128(file->id, 0) };
     struct suspect *hit;
+    int sign = file->inserted ? 1 : -1;
 
     if (file->quarantined) {
         return true;
     }
     hit = bsearch(&key, s->list, s->count, sizeof *s->list, compare_suspects);
     if (hit != NULL) {
-        hit->alive += file->inserted ? 1 : -1;
+        hit->id_alive += sign;
+        hit->alive += hash128_equal(hit->content, file->hash) ? sign : 0;
     }
     return true;
 }
@@ -314,49 +262,154 @@ static enum df_status weigh(struct suspects *s, struct snapshot *snapshot,
     return status;
 }
 
-static size_t mark(const struct suspects *s, bool *skip, bool all)
-{
-    size_t marked = 0;
+/* How much the ledger speaks against a suspect: the document is not there at
+ * all; it is there with other bytes (its content changed, or only its
+ * compression did); nothing does. */
+enum guilt { NO_GUILT, OTHER_BYTES, UNKNOWN_DOCUMENT };
 
-    for (size_t i = 0; i < s->count; i++) {
-        if (all || s->list[i].alive <= 0) {
-            skip[s->list[i].file] = true;
-            marked++;
-        }
+static enum guilt guilt_of(const struct suspect *s)
+{
+    if (s->id_alive <= 0) {
+        return UNKNOWN_DOCUMENT;
     }
-    return marked;
+    return s->alive <= 0 ? OTHER_BYTES : NO_GUILT;
 }
 
-enum df_status negative_mark(const struct jobspec *job, struct batch *batch,
-                             struct snapshot *s, struct row_shape shape,
-                             const struct install_negatives *negatives,
-                             const struct engine_options *options, bool *skip,
+static enum guilt greatest_guilt(const struct suspects *s)
+{
+    enum guilt most = NO_GUILT;
+
+    for (size_t i = 0; i < s->count; i++) {
+        enum guilt one = guilt_of(&s->list[i]);
+
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+/* All suspects, weighed. The batch's hashes must be set. */
+static enum df_status find_suspects(struct suspects *suspects,
+                                    const struct negative_case *c,
+                                    struct df_error *err)
+{
+    struct finder f;
+    enum df_status status = finder_open(&f, c, err);
+
+    *suspects = (struct suspects){ .batch = c->batch };
+    if (status == DF_OK) {
+        status =
+            each_culprit(&f, c->batch, c->skip, suspect_file, suspects, err);
+    }
+    finder_close(&f);
+    if (status == DF_OK && suspects->failed) {
+        status = error_no_memory(err);
+    }
+    if (status == DF_OK && suspects->count > 0) {
+        qsort(suspects->list, suspects->count, sizeof *suspects->list,
+              compare_suspects);
+        status = weigh(suspects, c->snapshot, err);
+    }
+    return status;
+}
+
+/* ---- abort: name the first of the worst ---- */
+
+static const struct suspect *first_of_worst(const struct suspects *s)
+{
+    enum guilt most = greatest_guilt(s);
+    const struct suspect *first = NULL;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const struct suspect *one = &s->list[i];
+
+        if (guilt_of(one) == most &&
+            (first == NULL || one->file < first->file)) {
+            first = one;
+        }
+    }
+    return first;
+}
+
+static const char *what_it_did(enum guilt guilt)
+{
+    switch (guilt) {
+    case UNKNOWN_DOCUMENT:
+        return "deletes what was never inserted";
+    case OTHER_BYTES:
+        return "deletes another content than was inserted";
+    case NO_GUILT:
+        break;
+    }
+    return "deletes more than is there";
+}
+
+static enum df_status name_suspect(const struct negative_case *c,
+                                   const struct suspect *s,
+                                   struct df_error *err)
+{
+    struct buf room = { 0 };
+    struct bytes key = buf_bytes(&s->row_key);
+    struct bytes element = { 0 };
+    struct shown document;
+    struct shown shown_key;
+    struct shown shown_element;
+    struct shown name;
+
+    if (!row_decode(c->shape, buf_bytes(&s->row_key), &room, &key, &element)) {
+        key = buf_bytes(&s->row_key);
+    }
+    (void)error_set(
+        err, DF_INPUT,
+        "batch '%s': document '%s' %s: key '%s'%s%s%s would become negative: "
+        "nothing was applied (--on-negative=quarantine leaves such documents "
+        "out)",
+        shown(&name, bytes_of_string(c->batch->name)),
+        shown(&document, c->batch->files[s->file].id),
+        what_it_did(guilt_of(s)), shown(&shown_key, key),
+        c->shape.has_element ? ", element '" : "",
+        c->shape.has_element ? shown(&shown_element, element) : "",
+        c->shape.has_element ? "'" : "");
+    buf_fini(&room);
+    return DF_INPUT;
+}
+
+enum df_status negative_name(const struct negative_case *c,
+                             struct df_error *err)
+{
+    struct suspects suspects;
+    struct shown name;
+    enum df_status status = find_suspects(&suspects, c, err);
+
+    if (status == DF_OK && suspects.count > 0) {
+        status = name_suspect(c, first_of_worst(&suspects), err);
+    } else if (status == DF_OK) {
+        status =
+            error_set(err, DF_INPUT, "batch '%s': rows would become negative",
+                      shown(&name, bytes_of_string(c->batch->name)));
+    }
+    suspects_fini(&suspects);
+    return status;
+}
+
+/* ---- quarantine: mark all of the worst ---- */
+
+enum df_status negative_mark(const struct negative_case *c, bool *skip,
                              size_t *marked, struct df_error *err)
 {
-    struct suspects suspects = { .batch = batch };
-    struct finder f;
-    enum df_status status =
-        finder_open(&f, job, shape, negatives, options, err);
+    struct suspects suspects;
+    enum df_status status = find_suspects(&suspects, c, err);
 
     *marked = 0;
     if (status == DF_OK) {
-        status = each_culprit(&f, batch, skip, suspect_file, &suspects, err);
-    }
-    finder_close(&f);
-    if (status == DF_OK && suspects.failed) {
-        status = error_no_memory(err);
-    }
-    if (status == DF_OK && suspects.count > 0) {
-        qsort(suspects.list, suspects.count, sizeof *suspects.list,
-              compare_suspects);
-        status = weigh(&suspects, s, err);
-    }
-    if (status == DF_OK) {
-        *marked = mark(&suspects, skip, false);
-        if (*marked == 0) {
-            *marked = mark(&suspects, skip, true);
+        enum guilt most = greatest_guilt(&suspects);
+
+        for (size_t i = 0; i < suspects.count; i++) {
+            if (guilt_of(&suspects.list[i]) == most) {
+                skip[suspects.list[i].file] = true;
+                (*marked)++;
+            }
         }
     }
-    free(suspects.list);
+    suspects_fini(&suspects);
     return status;
 }

@@ -1,7 +1,5 @@
 #include "state/commit.h"
 
-#include "state/fold.h"
-
 /* Buffer for reading a shard's pending run. */
 enum { RUN_BUFFER = 256 << 10 };
 
@@ -18,20 +16,31 @@ enum df_status shard_look(struct store *s, struct shard_state *state,
     return status;
 }
 
+struct shard_rows shard_after(const struct shard_state *state,
+                              const struct fold *f)
+{
+    return (struct shard_rows){
+        .rows = state->rows + f->added - f->removed,
+        .digest = digest_add(state->digest, f->digest),
+    };
+}
+
 enum df_status shard_advance(struct store_txn *t, struct shard_state *state,
-                             uint64_t seq, struct hash128 digest, bool flip,
+                             uint64_t seq, struct shard_rows rows, bool flip,
                              const struct ledger_record *record,
                              struct df_error *err)
 {
     enum df_status status = DF_OK;
 
     if (flip) {
-        status = store_empty(t, shard_rows(state), err);
+        status = store_empty(t, shard_rows_table(state), err);
         state->active = 1 - state->active;
     }
     state->seq = seq;
-    state->digest = digest;
+    state->rows = rows.rows;
+    state->digest = rows.digest;
     state->prepared = 0;
+    state->prepared_rows = 0;
     state->prepared_digest = (struct hash128){ 0, 0 };
     if (status == DF_OK) {
         status = shard_state_store(t, state, err);
@@ -47,7 +56,7 @@ enum df_status shard_advance(struct store_txn *t, struct shard_state *state,
 static enum df_status add_run(struct view *v, unsigned shard,
                               struct pending *p, struct store_txn *t,
                               const struct shard_state *state,
-                              struct hash128 *digest, struct df_error *err)
+                              struct shard_rows *rows, struct df_error *err)
 {
     struct install_negatives none = { 0 };
     struct fold f = { .shape = v->definition.shape,
@@ -59,12 +68,12 @@ static enum df_status add_run(struct view *v, unsigned shard,
         status = pending_open_rows(p, v, shard, false, err);
     }
     if (status == DF_OK) {
-        status = run_reader_open(&f.run, f.shape, &p->runs[shard], RUN_BUFFER,
-                                 err);
+        status =
+            run_reader_open(&f.run, f.shape, &p->runs[shard], RUN_BUFFER, err);
     }
     if (status == DF_OK) {
-        status = fold_increment(&f, t, shard_rows(state), err);
-        *digest = digest_add(state->digest, f.digest);
+        status = fold_increment(&f, t, shard_rows_table(state), err);
+        *rows = shard_after(state, &f);
         run_reader_close(f.run);
     }
     return status;
@@ -75,7 +84,7 @@ static enum df_status try_finish(struct view *v, unsigned shard,
 {
     const struct ledger_record *record = shard == 0 ? &p->record : NULL;
     struct shard_state state;
-    struct hash128 digest;
+    struct shard_rows rows;
     struct store_txn *t;
     enum df_status status =
         store_begin(&t, v->stores[shard], STORE_WRITE, err);
@@ -88,19 +97,19 @@ static enum df_status try_finish(struct view *v, unsigned shard,
         store_abort(t);
         return status;
     }
-    digest = state.prepared_digest;
-    if (state.seq + 1 != p->seq ||
-        (p->prepared && state.prepared != p->seq)) {
+    rows = (struct shard_rows){ .rows = state.prepared_rows,
+                                .digest = state.prepared_digest };
+    if (state.seq + 1 != p->seq || (p->prepared && state.prepared != p->seq)) {
         status = error_set(err, DF_STATE,
                            "%s: shard %u is not where its ledger says: "
                            "restore the view from a copy, or rebuild it",
                            v->path, shard);
     } else if (!p->prepared) {
-        status = add_run(v, shard, p, t, &state, &digest, err);
+        status = add_run(v, shard, p, t, &state, &rows, err);
     }
     if (status == DF_OK) {
-        status = shard_advance(t, &state, p->seq, digest, p->prepared, record,
-                               err);
+        status =
+            shard_advance(t, &state, p->seq, rows, p->prepared, record, err);
     }
     if (status != DF_OK) {
         store_abort(t);
@@ -109,8 +118,8 @@ static enum df_status try_finish(struct view *v, unsigned shard,
     return store_commit(t, err);
 }
 
-enum df_status shard_finish(struct view *v, unsigned shard,
-                            struct pending *p, struct df_error *err)
+enum df_status shard_finish(struct view *v, unsigned shard, struct pending *p,
+                            struct df_error *err)
 {
     enum df_status status;
 

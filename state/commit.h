@@ -5,6 +5,7 @@
 #ifndef STATE_COMMIT_H
 #define STATE_COMMIT_H
 
+#include "state/fold.h"
 #include "state/pending.h"
 
 /*
@@ -13,15 +14,22 @@
  * table (flip true: it becomes the active one, the old one is emptied).
  * record is written too where it is given (shard 0).
  */
+struct shard_rows {
+    uint64_t rows;
+    struct hash128 digest;
+};
 enum df_status shard_advance(struct store_txn *t, struct shard_state *state,
-                             uint64_t seq, struct hash128 digest, bool flip,
+                             uint64_t seq, struct shard_rows rows, bool flip,
                              const struct ledger_record *record,
                              struct df_error *err) DF_MUST_CHECK;
 
+/* The rows of a shard after a fold of what was in state. */
+struct shard_rows shard_after(const struct shard_state *state,
+                              const struct fold *f);
+
 /* Brings one shard to the pending batch, if it is not there: by its rows
  * file, or by the table that is prepared. */
-enum df_status shard_finish(struct view *v, unsigned shard,
-                            struct pending *p,
+enum df_status shard_finish(struct view *v, unsigned shard, struct pending *p,
                             struct df_error *err) DF_MUST_CHECK;
 
 /* Empties the other table where an overwrite that was not decided has filled

@@ -1,5 +1,7 @@
 #include "state/fold.h"
 
+#include "state/rows.h"
+
 enum { LOOK_EVERY = 1024 /* rows between looks at the stop flag */ };
 
 void install_negatives_fini(struct install_negatives *n)
@@ -70,8 +72,8 @@ static enum df_status next_row(struct fold *f, struct buf *key,
         whole = buf_bytes(key);
     }
     if (status == DF_OK) {
-        f->digest = digest_add(
-            f->digest, row_digest(f->shape, whole, (*row)->values));
+        f->digest =
+            digest_add(f->digest, row_digest(f->shape, whole, (*row)->values));
     }
     if (status == DF_OK && f->copy != NULL) {
         status = run_writer_add(f->copy, *row, err);
@@ -123,40 +125,21 @@ static enum df_status finish(struct fold *f, struct df_error *err)
     return DF_INPUT;
 }
 
-/* What is stored of a row: values, then the tail. */
-static bool encode_value(const struct fold *f, const int64_t *values,
-                         struct bytes tail, struct buf *out)
+/* What becomes of old (NULL: no row) when the run's row is added to it.
+ * Notes where that may not be. */
+static enum df_status add(struct fold *f, const struct row *old,
+                          const struct row *row, int64_t *values,
+                          struct df_error *err)
 {
-    buf_reset(out);
-    if (!buf_reserve(out, ROW_VALUES_MAX + tail.len)) {
-        return false;
-    }
-    out->len = row_values_encode(out->data, f->shape.components, values);
-    return buf_append(out, tail.data, tail.len);
-}
+    size_t size = f->shape.components * sizeof *values;
 
-/* Takes a stored value apart and checks that it is of the same row. */
-static enum df_status decode_value(const struct fold *f, struct bytes stored,
-                                   const struct row *row, int64_t *values,
-                                   struct df_error *err)
-{
-    size_t n = row_values_decode(stored, f->shape.components, values);
-
-    if (n == 0) {
-        return error_set(err, DF_STATE,
-                         "a stored row is damaged: restore the view from a "
-                         "copy, or rebuild it");
-    }
-    if (!bytes_equal(bytes_of(stored.data + n, stored.len - n), row->tail)) {
+    if (old == NULL) {
+        memset(values, 0, size);
+    } else if (!bytes_equal(old->tail, row->tail)) {
         return row_collision(err, f->shape, row->head, row->tail);
+    } else {
+        memcpy(values, old->values, size);
     }
-    return DF_OK;
-}
-
-/* values += row's; tells whether the row may not be (writes stop then). */
-static enum df_status add(struct fold *f, const struct row *row,
-                          int64_t *values, struct df_error *err)
-{
     if (!row_values_add(f->shape.components, values, row->values)) {
         return row_overflow(err, f->shape, row->head, row->tail);
     }
@@ -166,81 +149,69 @@ static enum df_status add(struct fold *f, const struct row *row,
     return DF_OK;
 }
 
-/* ---- in place ---- */
-
-static enum df_status change_in_place(struct fold *f, struct store_cursor *c,
-                                      const struct row *row,
-                                      const int64_t *values,
-                                      struct buf *value, struct df_error *err)
+/* Counts what became of a row; tells whether there is one now. */
+static bool count_change(struct fold *f, bool was_there, const int64_t *values)
 {
     if (row_values_zero(f->shape.components, values)) {
         f->removed++;
-        return store_cursor_remove(c, err);
+        return false;
     }
-    f->changed++;
-    if (!encode_value(f, values, row->tail, value)) {
-        return error_no_memory(err);
-    }
-    return store_cursor_replace(c, row->head, buf_bytes(value), err);
+    f->changed += was_there ? 1 : 0;
+    f->added += was_there ? 0 : 1;
+    return true;
 }
 
-static enum df_status insert_in_place(struct fold *f, struct store_cursor *c,
-                                      const struct row *row,
-                                      struct buf *value, struct df_error *err)
-{
-    f->added++;
-    if (!encode_value(f, row->values, row->tail, value)) {
-        return error_no_memory(err);
-    }
-    return store_cursor_insert(c, row->head, buf_bytes(value), err);
-}
+/* ---- in place ---- */
 
-static enum df_status increment_row(struct fold *f, struct store_cursor *c,
-                                    const struct row *row, struct buf *value,
+static enum df_status increment_row(struct fold *f, struct rows_editor *e,
+                                    const struct row *row,
                                     struct df_error *err)
 {
-    int64_t values[DF_COMPONENTS_MAX] = { 0 };
-    struct bytes stored;
-    bool found;
-    enum df_status status =
-        store_cursor_seek(c, row->head, &stored, &found, err);
+    int64_t values[DF_COMPONENTS_MAX];
+    const struct row *old;
+    enum df_status status = rows_editor_find(e, row->head, &old, err);
 
-    if (status == DF_OK && found) {
-        status = decode_value(f, stored, row, values, err);
-    }
     if (status == DF_OK) {
-        status = add(f, row, values, err);
+        status = add(f, old, row, values, err);
     }
-    if (status != DF_OK || f->negatives->count > 0) {
+    if (status != DF_OK || f->negatives->count > 0 ||
+        !count_change(f, old != NULL, values)) {
         return status;
     }
-    return found ? change_in_place(f, c, row, values, value, err)
-                 : insert_in_place(f, c, row, value, err);
+    return rows_editor_put(e,
+                           &(struct row){ .head = row->head,
+                                          .tail = row->tail,
+                                          .values = values },
+                           err);
 }
 
 enum df_status fold_increment(struct fold *f, struct store_txn *t,
                               enum store_table rows, struct df_error *err)
 {
     const struct row *row = NULL;
-    struct store_cursor *c = NULL;
+    struct rows_editor *e = NULL;
     struct buf key = { 0 };
-    struct buf value = { 0 };
     enum df_status status = begin(f, err);
 
     if (status == DF_OK) {
-        status = store_cursor_open(&c, t, rows, err);
+        status = rows_editor_open(&e, t, rows, f->shape.components, err);
     }
     while (status == DF_OK) {
         status = next_row(f, &key, &row, err);
         if (status != DF_OK || row == NULL) {
             break;
         }
-        status = increment_row(f, c, row, &value, err);
+        status = increment_row(f, e, row, err);
     }
-    store_cursor_close(c);
+    if (status == DF_OK) {
+        status = finish(f, err);
+    }
+    if (status == DF_OK) {
+        status = rows_editor_end(e, err);
+    }
+    rows_editor_close(e);
     buf_fini(&key);
-    buf_fini(&value);
-    return status == DF_OK ? finish(f, err) : status;
+    return status;
 }
 
 /* ---- all rows anew ---- */
@@ -249,10 +220,11 @@ enum df_status fold_increment(struct fold *f, struct store_txn *t,
 struct appender {
     struct store *store;
     enum store_table table;
+    unsigned components;
     size_t chunk;
     size_t written; /* since the last commit */
     struct store_txn *t;
-    struct store_cursor *c;
+    struct rows_writer *rows;
 };
 
 static enum df_status appender_begin(struct appender *a, struct df_error *err)
@@ -261,79 +233,85 @@ static enum df_status appender_begin(struct appender *a, struct df_error *err)
 
     a->written = 0;
     if (status == DF_OK) {
-        status = store_cursor_open(&a->c, a->t, a->table, err);
+        status = rows_writer_open(&a->rows, a->t, a->table, a->components,
+                                  &a->written, err);
     }
     return status;
 }
 
 static void appender_abort(struct appender *a)
 {
-    store_cursor_close(a->c);
+    rows_writer_close(a->rows);
     store_abort(a->t);
-    a->c = NULL;
+    a->rows = NULL;
     a->t = NULL;
 }
 
-static enum df_status appender_commit(struct appender *a,
-                                      struct df_error *err)
+/* Puts everything into the transaction and gives that away. */
+static enum df_status appender_take(struct appender *a, struct store_txn **t,
+                                    struct df_error *err)
 {
-    enum df_status status;
+    enum df_status status = rows_writer_end(a->rows, err);
 
-    store_cursor_close(a->c);
-    a->c = NULL;
-    status = store_commit(a->t, err);
-    a->t = NULL;
-    return status == DF_OK ? appender_begin(a, err) : status;
-}
-
-static enum df_status appender_add(struct appender *a, struct bytes head,
-                                   struct bytes value, struct df_error *err)
-{
-    /* LMDB's node header and page slot. */
-    const size_t overhead = 10;
-    enum df_status status = store_cursor_append(a->c, head, value, err);
-
-    a->written += head.len + value.len + overhead;
-    if (status == DF_OK && a->written >= a->chunk) {
-        status = appender_commit(a, err);
+    rows_writer_close(a->rows);
+    a->rows = NULL;
+    if (status == DF_OK) {
+        *t = a->t;
+        a->t = NULL;
     }
     return status;
+}
+
+static enum df_status appender_add(struct appender *a, const struct row *row,
+                                   struct df_error *err)
+{
+    struct store_txn *t;
+    enum df_status status = rows_writer_add(a->rows, row, err);
+
+    if (status != DF_OK || a->written < a->chunk) {
+        return status;
+    }
+    status = appender_take(a, &t, err);
+    if (status == DF_OK) {
+        status = store_commit(t, err);
+    }
+    return status == DF_OK ? appender_begin(a, err) : status;
 }
 
 /* The old rows, one ahead. */
 struct old_rows {
     struct store_txn *t;
-    struct store_cursor *c;
-    struct bytes head;
-    struct bytes value;
-    bool there;
+    struct rows_reader *rows;
+    const struct row *row; /* NULL past the last */
 };
 
 static enum df_status old_rows_next(struct old_rows *o, struct df_error *err)
 {
-    return store_cursor_next(o->c, &o->head, &o->value, &o->there, err);
+    return rows_reader_next(o->rows, &o->row, err);
 }
 
 static enum df_status old_rows_open(struct old_rows *o, struct store *s,
                                     enum store_table table,
-                                    struct df_error *err)
+                                    unsigned components, struct df_error *err)
 {
     enum df_status status = store_begin(&o->t, s, STORE_READ, err);
 
     if (status == DF_OK) {
-        status = store_cursor_open(&o->c, o->t, table, err);
+        status = rows_reader_open(&o->rows, o->t, table, components, err);
     }
-    return status == DF_OK ? old_rows_next(o, err) : status;
+    return status == DF_OK
+               ? rows_reader_seek(o->rows, bytes_of(NULL, 0), &o->row, err)
+               : status;
 }
 
 static void old_rows_close(struct old_rows *o)
 {
-    store_cursor_close(o->c);
+    rows_reader_close(o->rows);
     store_abort(o->t);
 }
 
 /* Old rows that come before the run's next (all of them: row NULL) stay as
- * they are, byte for byte. */
+ * they are. */
 static enum df_status keep_before(struct fold *f, struct appender *a,
                                   struct old_rows *o, const struct row *row,
                                   struct df_error *err)
@@ -341,10 +319,10 @@ static enum df_status keep_before(struct fold *f, struct appender *a,
     enum df_status status = DF_OK;
     uint64_t kept = 0;
 
-    while (status == DF_OK && o->there &&
-           (row == NULL || bytes_compare(o->head, row->head) < 0)) {
+    while (status == DF_OK && o->row != NULL &&
+           (row == NULL || bytes_compare(o->row->head, row->head) < 0)) {
         if (f->negatives->count == 0) {
-            status = appender_add(a, o->head, o->value, err);
+            status = appender_add(a, o->row, err);
         }
         if (status == DF_OK && stopped(f, ++kept)) {
             status = interrupted(err);
@@ -359,34 +337,24 @@ static enum df_status keep_before(struct fold *f, struct appender *a,
 /* One row of the run, with the old row of the same head where there is one. */
 static enum df_status merge_row(struct fold *f, struct appender *a,
                                 struct old_rows *o, const struct row *row,
-                                struct buf *value, struct df_error *err)
+                                struct df_error *err)
 {
-    int64_t values[DF_COMPONENTS_MAX] = { 0 };
-    bool same = o->there && bytes_equal(o->head, row->head);
-    enum df_status status = DF_OK;
+    int64_t values[DF_COMPONENTS_MAX];
+    bool same = o->row != NULL && bytes_equal(o->row->head, row->head);
+    enum df_status status = add(f, same ? o->row : NULL, row, values, err);
 
-    if (same) {
-        status = decode_value(f, o->value, row, values, err);
-    }
-    if (status == DF_OK) {
-        status = add(f, row, values, err);
-    }
     if (status == DF_OK && same) {
         status = old_rows_next(o, err);
     }
-    if (status != DF_OK || f->negatives->count > 0) {
+    if (status != DF_OK || f->negatives->count > 0 ||
+        !count_change(f, same, values)) {
         return status;
     }
-    if (row_values_zero(f->shape.components, values)) {
-        f->removed++;
-        return DF_OK;
-    }
-    f->changed += same ? 1 : 0;
-    f->added += same ? 0 : 1;
-    if (!encode_value(f, values, row->tail, value)) {
-        return error_no_memory(err);
-    }
-    return appender_add(a, row->head, buf_bytes(value), err);
+    return appender_add(a,
+                        &(struct row){ .head = row->head,
+                                       .tail = row->tail,
+                                       .values = values },
+                        err);
 }
 
 static enum df_status merge_all(struct fold *f, struct appender *a,
@@ -394,7 +362,6 @@ static enum df_status merge_all(struct fold *f, struct appender *a,
 {
     const struct row *row = NULL;
     struct buf key = { 0 };
-    struct buf value = { 0 };
     enum df_status status;
 
     do {
@@ -403,11 +370,10 @@ static enum df_status merge_all(struct fold *f, struct appender *a,
             status = keep_before(f, a, o, row, err);
         }
         if (status == DF_OK && row != NULL) {
-            status = merge_row(f, a, o, row, &value, err);
+            status = merge_row(f, a, o, row, err);
         }
     } while (status == DF_OK && row != NULL);
     buf_fini(&key);
-    buf_fini(&value);
     return status == DF_OK ? finish(f, err) : status;
 }
 
@@ -416,14 +382,16 @@ enum df_status fold_overwrite(struct fold *f, struct store *s,
                               struct store_txn **last, struct df_error *err)
 {
     struct appender a = { .store = s,
-                          .table = shard_other_rows(state),
+                          .table = shard_other_table(state),
+                          .components = f->shape.components,
                           .chunk = chunk };
     struct old_rows o = { 0 };
     enum df_status status = begin(f, err);
 
     *last = NULL;
     if (status == DF_OK) {
-        status = old_rows_open(&o, s, shard_rows(state), err);
+        status =
+            old_rows_open(&o, s, shard_rows_table(state), a.components, err);
     }
     if (status == DF_OK) {
         status = appender_begin(&a, err);
@@ -432,11 +400,9 @@ enum df_status fold_overwrite(struct fold *f, struct store *s,
         status = merge_all(f, &a, &o, err);
     }
     old_rows_close(&o);
-    if (status != DF_OK) {
-        appender_abort(&a);
-        return status;
+    if (status == DF_OK) {
+        status = appender_take(&a, last, err);
     }
-    store_cursor_close(a.c);
-    *last = a.t;
-    return DF_OK;
+    appender_abort(&a);
+    return status;
 }

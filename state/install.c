@@ -38,7 +38,6 @@
 
 #include "base/clock.h"
 #include "state/commit.h"
-#include "state/fold.h"
 
 /* LMDB would write dirty pages out and read them back above 131,071 of them;
  * chunks of an overwrite are between these. */
@@ -53,7 +52,6 @@ struct shard_work {
     struct store_txn *t;      /* open between prepare and commit, or NULL */
     struct shard_state state; /* before the batch */
     bool overwrite;
-    uint64_t rows_before;
     struct run_writer *writer;
     struct install_negatives negatives;
     struct fold fold;
@@ -105,13 +103,12 @@ static enum df_status look(struct work *w, unsigned i, struct df_error *err)
     }
     status = shard_state_load(t, &s->state, err);
     if (status == DF_OK) {
-        status = store_table_size(t, shard_rows(&s->state), &size, err);
+        status = store_table_size(t, shard_rows_table(&s->state), &size, err);
     }
     store_abort(t);
     if (status != DF_OK) {
         return status;
     }
-    s->rows_before = size.entries;
     s->overwrite = w->b->method == INSTALL_OVERWRITE ||
                    dirty_bytes(&size, &w->b->shards[i]) > (double)w->memory;
     /* Twice what the rows take, packed or not, and what they replace; it is
@@ -135,7 +132,7 @@ static enum df_status plan(struct work *w)
     for (unsigned i = 0; status == DF_OK && i < w->shards; i++) {
         status = look(w, i, w->err);
         w->overwrite = w->overwrite || w->shard[i].overwrite;
-        empty = empty && w->shard[i].rows_before == 0;
+        empty = empty && w->shard[i].state.rows == 0;
     }
     /* Rows that come in order into an empty view are best packed. */
     w->overwrite = w->overwrite || empty;
@@ -164,7 +161,7 @@ static enum df_status prepare_increment(struct work *w, unsigned i,
         status = store_begin(&s->t, s->store, STORE_WRITE, err);
     }
     if (status == DF_OK) {
-        status = fold_increment(&s->fold, s->t, shard_rows(&s->state), err);
+        status = fold_increment(&s->fold, s->t, shard_rows_table(&s->state), err);
     }
     if (status == DF_OK && s->writer != NULL) {
         int fd = w->pending.runs[i].fd;
@@ -193,7 +190,8 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
         return status;
     }
     s->state.prepared = s->state.seq + 1;
-    s->state.prepared_digest = digest_add(s->state.digest, s->fold.digest);
+    s->state.prepared_rows = shard_after(&s->state, &s->fold).rows;
+    s->state.prepared_digest = shard_after(&s->state, &s->fold).digest;
     status = shard_state_store(s->t, &s->state, err);
     if (status == DF_OK) {
         struct store_txn *t = s->t;
@@ -253,7 +251,7 @@ static void sum_up(struct work *w)
         e->rows_added += s->fold.added;
         e->rows_changed += s->fold.changed;
         e->rows_removed += s->fold.removed;
-        e->rows += s->rows_before + s->fold.added - s->fold.removed;
+        e->rows += shard_after(&s->state, &s->fold).rows;
         e->view_before = digest_add(e->view_before, s->state.digest);
         e->view_after = digest_add(e->view_after, s->fold.digest);
     }
@@ -305,9 +303,9 @@ static enum df_status commit_open(struct work *w, unsigned i,
 {
     struct shard_work *s = &w->shard[i];
     struct store_txn *t = s->t;
-    struct hash128 digest = digest_add(s->state.digest, s->fold.digest);
     enum df_status status =
-        shard_advance(t, &s->state, w->pending.seq, digest, w->overwrite,
+        shard_advance(t, &s->state, w->pending.seq,
+                      shard_after(&s->state, &s->fold), w->overwrite,
                       i == 0 ? &w->pending.record : NULL, err);
 
     s->t = NULL;

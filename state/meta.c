@@ -1,12 +1,14 @@
 #include "state/meta.h"
 
-/* seq, active, prepared, digest, prepared digest. */
+/* Where each member of a shard's state lies; big-endian. */
 enum {
     AT_SEQ = 0,
     AT_PREPARED = 8,
     AT_DIGEST = 16,
     AT_PREPARED_DIGEST = AT_DIGEST + HASH128_SIZE,
-    AT_ACTIVE = AT_PREPARED_DIGEST + HASH128_SIZE,
+    AT_ROWS = AT_PREPARED_DIGEST + HASH128_SIZE,
+    AT_PREPARED_ROWS = AT_ROWS + 8,
+    AT_ACTIVE = AT_PREPARED_ROWS + 8,
     SHARD_STATE_SIZE = AT_ACTIVE + 1
 };
 
@@ -39,6 +41,8 @@ enum df_status shard_state_load(struct store_txn *t, struct shard_state *s,
         .prepared = load_be64(v.data + AT_PREPARED),
         .digest = hash128_load(v.data + AT_DIGEST),
         .prepared_digest = hash128_load(v.data + AT_PREPARED_DIGEST),
+        .rows = load_be64(v.data + AT_ROWS),
+        .prepared_rows = load_be64(v.data + AT_PREPARED_ROWS),
         .active = v.data[AT_ACTIVE],
     };
     return DF_OK;
@@ -54,6 +58,8 @@ enum df_status shard_state_store(struct store_txn *t,
     store_be64(v + AT_PREPARED, s->prepared);
     hash128_store(v + AT_DIGEST, s->digest);
     hash128_store(v + AT_PREPARED_DIGEST, s->prepared_digest);
+    store_be64(v + AT_ROWS, s->rows);
+    store_be64(v + AT_PREPARED_ROWS, s->prepared_rows);
     v[AT_ACTIVE] = (uint8_t)s->active;
     return store_put(t, STORE_META, bytes_of_string("shard"),
                      bytes_of(v, sizeof v), err);

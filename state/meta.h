@@ -20,14 +20,16 @@ struct shard_state {
                               waits to be made active; 0: none */
     struct hash128 digest; /* of the active rows */
     struct hash128 prepared_digest; /* of the prepared rows */
+    uint64_t rows;                  /* in the active table */
+    uint64_t prepared_rows;
 };
 
-static inline enum store_table shard_rows(const struct shard_state *s)
+static inline enum store_table shard_rows_table(const struct shard_state *s)
 {
     return s->active == 0 ? STORE_ROWS_0 : STORE_ROWS_1;
 }
 
-static inline enum store_table shard_other_rows(const struct shard_state *s)
+static inline enum store_table shard_other_table(const struct shard_state *s)
 {
     return s->active == 0 ? STORE_ROWS_1 : STORE_ROWS_0;
 }

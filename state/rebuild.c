@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "state/commit.h"
-#include "state/fold.h"
 
 /* Entries copied per transaction: bounds the dirty pages. */
 enum { COPY_ENTRIES = 256 };
@@ -217,7 +216,7 @@ static enum df_status advance(struct rebuild *r, unsigned i,
         return status;
     }
     status = shard_advance(t, &state, r->b->entry->seq,
-                           r->shard[i].fold.digest, true,
+                           shard_after(&state, &r->shard[i].fold), true,
                            i == 0 ? record : NULL, r->err);
     if (status == DF_OK && i == 0) {
         status = meta_text_store(t, "high", r->how->high, r->err);

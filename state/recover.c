@@ -51,14 +51,16 @@ static enum df_status clear_other_rows(struct store *s, struct df_error *err)
     }
     status = shard_state_load(t, &state, err);
     if (status == DF_OK) {
-        status = store_table_size(t, shard_other_rows(&state), &size, err);
+        status = store_table_size(t, shard_other_table(&state), &size, err);
     }
     if (status != DF_OK || (size.entries == 0 && state.prepared == 0)) {
         store_abort(t);
         return status;
     }
     state.prepared = 0;
-    status = store_empty(t, shard_other_rows(&state), err);
+    state.prepared_rows = 0;
+    state.prepared_digest = (struct hash128){ 0, 0 };
+    status = store_empty(t, shard_other_table(&state), err);
     if (status == DF_OK) {
         status = shard_state_store(t, &state, err);
     }

@@ -17,6 +17,8 @@
 
 #include <stdlib.h>
 
+#include "state/rows.h"
+
 #define GROUP_MAX_DEFAULT ((size_t)32 << 20)
 
 static size_t group_max = GROUP_MAX_DEFAULT;
@@ -27,7 +29,7 @@ void snapshot_scan_set_group_max(size_t bytes)
 }
 
 struct group_row {
-    size_t at;  /* of the full row key in `bytes` */
+    size_t at; /* of the full row key in `bytes` */
     size_t len;
     int64_t values[DF_COMPONENTS_MAX];
 };
@@ -46,10 +48,8 @@ struct group {
 };
 
 struct shard_scan {
-    struct store_cursor *cursor;
-    struct bytes head; /* the entry under the cursor, not yet given out */
-    struct bytes stored;
-    bool there;
+    struct rows_reader *rows;
+    const struct row *at; /* the row under it, NULL at the end */
     struct group group;
     /* The row given out; key.data NULL at the end. */
     struct bytes key;
@@ -70,15 +70,15 @@ struct snapshot_scan {
 
 static enum df_status damaged(struct df_error *err)
 {
-    return error_set(err, DF_STATE, "a stored row is damaged: restore the "
+    return error_set(err, DF_STATE,
+                     "a stored row is damaged: restore the "
                      "view from a copy, or rebuild it");
 }
 
 static bool begins_with(struct bytes b, struct bytes prefix)
 {
     return b.len >= prefix.len &&
-           (prefix.len == 0 ||
-            memcmp(b.data, prefix.data, prefix.len) == 0);
+           (prefix.len == 0 || memcmp(b.data, prefix.data, prefix.len) == 0);
 }
 
 static struct bytes first_of(struct bytes b, size_t len)
@@ -108,8 +108,7 @@ static int compare_sortable(const void *a, const void *b)
     const struct sortable *x = a;
     const struct sortable *y = b;
 
-    return bytes_compare(bytes_of(x->data, x->len),
-                         bytes_of(y->data, y->len));
+    return bytes_compare(bytes_of(x->data, x->len), bytes_of(y->data, y->len));
 }
 
 /* Sorts the rows and keeps the first `keep` of them. */
@@ -165,14 +164,13 @@ static bool group_shrink(struct group *g)
 }
 
 static bool group_add(struct group *g, struct bytes tail,
-                      const int64_t *values)
+                      const int64_t *values, unsigned components)
 {
     struct group_row *row;
 
     if (g->count == g->capacity) {
         size_t capacity = g->capacity == 0 ? 16 : 2 * g->capacity;
-        struct group_row *rows =
-            realloc(g->rows, capacity * sizeof *g->rows);
+        struct group_row *rows = realloc(g->rows, capacity * sizeof *g->rows);
 
         if (rows == NULL) {
             return false;
@@ -183,7 +181,7 @@ static bool group_add(struct group *g, struct bytes tail,
     row = &g->rows[g->count];
     row->at = g->bytes.len;
     row->len = sizeof g->prefix + tail.len;
-    memcpy(row->values, values, sizeof row->values);
+    memcpy(row->values, values, components * sizeof *values);
     if (!buf_append(&g->bytes, g->prefix, sizeof g->prefix) ||
         !buf_append(&g->bytes, tail.data, tail.len)) {
         return false;
@@ -212,22 +210,15 @@ static enum df_status group_take(struct snapshot_scan *scan,
                                  struct shard_scan *sh, struct df_error *err)
 {
     struct group *g = &sh->group;
-    int64_t values[DF_COMPONENTS_MAX] = { 0 };
-    size_t n = row_values_decode(sh->stored, scan->s->shape.components,
-                                 values);
-    struct bytes tail;
+    struct bytes tail = sh->at->tail;
 
-    if (n == 0) {
-        return damaged(err);
-    }
-    tail = bytes_of(sh->stored.data + n, sh->stored.len - n);
     buf_reset(&scan->room);
     if (!buf_append(&scan->room, g->prefix, sizeof g->prefix) ||
         !buf_append(&scan->room, tail.data, tail.len)) {
         return error_no_memory(err);
     }
     if (group_takes(scan, g, buf_bytes(&scan->room)) &&
-        !group_add(g, tail, values)) {
+        !group_add(g, tail, sh->at->values, scan->s->shape.components)) {
         return error_no_memory(err);
     }
     return DF_OK;
@@ -235,14 +226,13 @@ static enum df_status group_take(struct snapshot_scan *scan,
 
 static enum df_status shard_step(struct shard_scan *sh, struct df_error *err)
 {
-    return store_cursor_next(sh->cursor, &sh->head, &sh->stored, &sh->there,
-                             err);
+    return rows_reader_next(sh->rows, &sh->at, err);
 }
 
 static bool in_group(const struct shard_scan *sh)
 {
-    return sh->there && sh->head.len == ROW_HEAD_MAX &&
-           memcmp(sh->head.data, sh->group.prefix, ROW_HEAD_EXACT) == 0;
+    return sh->at != NULL && sh->at->head.len == ROW_HEAD_MAX &&
+           memcmp(sh->at->head.data, sh->group.prefix, ROW_HEAD_EXACT) == 0;
 }
 
 /* Reads the group from its first row on; leaves the cursor behind it. */
@@ -259,8 +249,8 @@ static enum df_status group_fill(struct snapshot_scan *scan,
     g->partial = false;
     buf_reset(&g->bytes);
     buf_reset(&g->before);
-    status = store_cursor_seek_range(sh->cursor, bytes_of(first, sizeof first),
-                                     &sh->head, &sh->stored, &sh->there, err);
+    status = rows_reader_seek(sh->rows, bytes_of(first, sizeof first), &sh->at,
+                              err);
     while (status == DF_OK && in_group(sh)) {
         status = group_take(scan, sh, err);
         if (status == DF_OK) {
@@ -308,21 +298,17 @@ static enum df_status group_next(struct snapshot_scan *scan,
 
 /* ---- one shard ---- */
 
-static enum df_status take_short(struct snapshot_scan *scan,
-                                 struct shard_scan *sh, struct df_error *err)
+static void take_short(const struct snapshot_scan *scan, struct shard_scan *sh)
 {
-    if (row_values_decode(sh->stored, scan->s->shape.components,
-                          sh->values) == 0) {
-        return damaged(err);
-    }
-    sh->key = sh->head;
-    return DF_OK;
+    sh->key = sh->at->head;
+    memcpy(sh->values, sh->at->values,
+           scan->s->shape.components * sizeof *sh->values);
 }
 
 static enum df_status begin_group(struct snapshot_scan *scan,
                                   struct shard_scan *sh, struct df_error *err)
 {
-    memcpy(sh->group.prefix, sh->head.data, ROW_HEAD_EXACT);
+    memcpy(sh->group.prefix, sh->at->head.data, ROW_HEAD_EXACT);
     buf_reset(&sh->group.after);
     return group_fill(scan, sh, err);
 }
@@ -331,8 +317,8 @@ static enum df_status begin_group(struct snapshot_scan *scan,
 static bool in_range(const struct snapshot_scan *scan,
                      const struct shard_scan *sh)
 {
-    return sh->there &&
-           begins_with(first_of(sh->head, ROW_HEAD_EXACT),
+    return sh->at != NULL &&
+           begins_with(first_of(sh->at->head, ROW_HEAD_EXACT),
                        first_of(buf_bytes(&scan->want), ROW_HEAD_EXACT));
 }
 
@@ -360,10 +346,11 @@ static enum df_status shard_next(struct snapshot_scan *scan,
             sh->key = bytes_of(NULL, 0);
             return status;
         }
-        if (sh->head.len == ROW_HEAD_MAX) {
+        if (sh->at->head.len == ROW_HEAD_MAX) {
             status = begin_group(scan, sh, err);
-        } else if (is_wanted(scan, sh->head)) {
-            return take_short(scan, sh, err);
+        } else if (is_wanted(scan, sh->at->head)) {
+            take_short(scan, sh);
+            return DF_OK;
         } else {
             used = true;
         }
@@ -382,8 +369,8 @@ static void heap_sift(struct snapshot_scan *scan, unsigned at)
 
         for (unsigned child = 2 * at + 1;
              child <= 2 * at + 2 && child < scan->heap_count; child++) {
-            if (bytes_compare(scan->heap[child]->key,
-                              scan->heap[least]->key) < 0) {
+            if (bytes_compare(scan->heap[child]->key, scan->heap[least]->key) <
+                0) {
                 least = child;
             }
         }
@@ -402,12 +389,12 @@ static enum df_status open_shard(struct snapshot_scan *scan, unsigned i,
 {
     struct shard_scan *sh = &scan->shards[i];
     struct bytes from = first_of(buf_bytes(&scan->want), ROW_HEAD_EXACT);
-    enum df_status status = store_cursor_open(
-        &sh->cursor, scan->s->txns[i], shard_rows(&scan->s->states[i]), err);
+    enum df_status status = rows_reader_open(
+        &sh->rows, scan->s->txns[i], shard_rows_table(&scan->s->states[i]),
+        scan->s->shape.components, err);
 
     if (status == DF_OK) {
-        status = store_cursor_seek_range(sh->cursor, from, &sh->head,
-                                         &sh->stored, &sh->there, err);
+        status = rows_reader_seek(sh->rows, from, &sh->at, err);
     }
     if (status == DF_OK) {
         status = shard_next(scan, sh, false, err);
@@ -470,8 +457,7 @@ enum df_status snapshot_scan_open(struct snapshot_scan **out,
 }
 
 /* Moves the shard whose row was given out, and puts it in its place. */
-static enum df_status advance(struct snapshot_scan *scan,
-                              struct df_error *err)
+static enum df_status advance(struct snapshot_scan *scan, struct df_error *err)
 {
     struct shard_scan *sh = scan->heap[0];
     enum df_status status = shard_next(scan, sh, !sh->group.active, err);
@@ -520,7 +506,7 @@ void snapshot_scan_close(struct snapshot_scan *scan)
     for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
         struct shard_scan *sh = &scan->shards[i];
 
-        store_cursor_close(sh->cursor);
+        rows_reader_close(sh->rows);
         buf_fini(&sh->group.bytes);
         buf_fini(&sh->group.after);
         buf_fini(&sh->group.before);

@@ -5,9 +5,10 @@
 
 #include "base/clock.h"
 #include "state/ledger_table.h"
+#include "state/rows.h"
 
 enum {
-    WAIT_FIRST_US = 200,     /* first pause between two looks; doubled */
+    WAIT_FIRST_US = 200, /* first pause between two looks; doubled */
     WAIT_LONGEST_US = 20000,
     WAIT_MAX_US = 60 * 1000000
 };
@@ -31,8 +32,7 @@ static enum df_status open_txns(struct snapshot *s, bool *whole,
     s->shards = s->v->definition.shards;
     s->shape = s->v->definition.shape;
     for (unsigned i = 0; status == DF_OK && i < s->shards; i++) {
-        status =
-            store_begin(&s->txns[i], s->v->stores[i], STORE_READ, err);
+        status = store_begin(&s->txns[i], s->v->stores[i], STORE_READ, err);
         if (status == DF_OK) {
             status = shard_state_load(s->txns[i], &s->states[i], err);
         }
@@ -43,20 +43,14 @@ static enum df_status open_txns(struct snapshot *s, bool *whole,
 
 static enum df_status add_up(struct snapshot *s, struct df_error *err)
 {
-    enum df_status status = DF_OK;
+    enum df_status status;
 
     s->state = (struct snapshot_state){ .seq = s->states[0].seq };
-    for (unsigned i = 0; status == DF_OK && i < s->shards; i++) {
-        struct store_size size;
-
-        status = store_table_size(s->txns[i], shard_rows(&s->states[i]),
-                                  &size, err);
-        s->state.rows += size.entries;
+    for (unsigned i = 0; i < s->shards; i++) {
+        s->state.rows += s->states[i].rows;
         s->state.digest = digest_add(s->state.digest, s->states[i].digest);
     }
-    if (status == DF_OK) {
-        status = meta_text_load(s->txns[0], "high", &s->high, err);
-    }
+    status = meta_text_load(s->txns[0], "high", &s->high, err);
     if (status == DF_OK) {
         status = meta_text_load(s->txns[0], "covered", &s->covered, err);
     }
@@ -81,8 +75,8 @@ static enum df_status wait_or_finish(struct snapshot *s, int64_t since,
         return view_finish_for_reader(s->v, err);
     }
     (void)nanosleep(&pause, NULL);
-    *pause_us = *pause_us * 2 < WAIT_LONGEST_US ? *pause_us * 2
-                                                : WAIT_LONGEST_US;
+    *pause_us =
+        *pause_us * 2 < WAIT_LONGEST_US ? *pause_us * 2 : WAIT_LONGEST_US;
     return DF_OK;
 }
 
@@ -135,35 +129,26 @@ struct snapshot_state snapshot_state(const struct snapshot *s)
 /* ---- one row ---- */
 
 enum df_status snapshot_get(struct snapshot *s, struct bytes key,
-                            struct bytes element, int64_t *values,
-                            bool *found, struct df_error *err)
+                            struct bytes element, int64_t *values, bool *found,
+                            struct df_error *err)
 {
     unsigned part = row_part(row_key_hash(key), s->shards);
     uint8_t room[ROW_HEAD_MAX];
     struct buf whole = { 0 };
     struct bytes head;
     struct bytes tail;
-    struct bytes stored;
+    struct bytes stored_tail;
     enum df_status status;
 
     if (!row_key_append(&whole, s->shape, key, element)) {
         return error_no_memory(err);
     }
     row_split(buf_bytes(&whole), room, &head, &tail);
-    status = store_get(s->txns[part], shard_rows(&s->states[part]), head,
-                       &stored, found, err);
-    if (status == DF_OK && *found) {
-        size_t n = row_values_decode(stored, s->shape.components, values);
-
-        if (n == 0) {
-            status = error_set(err, DF_STATE, "a stored row is damaged: "
-                               "restore the view from a copy, or rebuild it");
-        } else {
-            /* Another long key with this one's hash is not this key. */
-            *found = bytes_equal(
-                bytes_of(stored.data + n, stored.len - n), tail);
-        }
-    }
+    status =
+        rows_get(s->txns[part], shard_rows_table(&s->states[part]),
+                 s->shape.components, head, values, &stored_tail, found, err);
+    /* Another long key with this one's hash is not this key. */
+    *found = *found && bytes_equal(stored_tail, tail);
     buf_fini(&whole);
     return status;
 }
@@ -172,11 +157,8 @@ enum df_status snapshot_get(struct snapshot *s, struct bytes key,
 
 struct shard_run {
     struct run_source source;
-    struct store_cursor *cursor;
-    unsigned components;
+    struct rows_reader *rows;
     bool begun;
-    struct row row;
-    int64_t values[DF_COMPONENTS_MAX];
 };
 
 static enum df_status shard_run_next(struct run_source *source,
@@ -184,31 +166,12 @@ static enum df_status shard_run_next(struct run_source *source,
                                      struct df_error *err)
 {
     struct shard_run *r = (struct shard_run *)source;
-    struct bytes stored;
-    struct bytes head;
-    bool found;
-    enum df_status status =
-        r->begun
-            ? store_cursor_next(r->cursor, &head, &stored, &found, err)
-            : store_cursor_seek_range(r->cursor, bytes_of(NULL, 0), &head,
-                                      &stored, &found, err);
-    size_t n;
 
+    if (r->begun) {
+        return rows_reader_next(r->rows, row, err);
+    }
     r->begun = true;
-    *row = NULL;
-    if (status != DF_OK || !found) {
-        return status;
-    }
-    n = row_values_decode(stored, r->components, r->values);
-    if (n == 0) {
-        return error_set(err, DF_STATE,
-                         "a stored row is damaged: restore the view from a "
-                         "copy, or rebuild it");
-    }
-    r->row.head = head;
-    r->row.tail = bytes_of(stored.data + n, stored.len - n);
-    *row = &r->row;
-    return DF_OK;
+    return rows_reader_seek(r->rows, bytes_of(NULL, 0), row, err);
 }
 
 static enum df_status shard_run_rewind(struct run_source *source,
@@ -221,9 +184,8 @@ static enum df_status shard_run_rewind(struct run_source *source,
     return DF_OK;
 }
 
-enum df_status snapshot_shard_open(struct run_source **run,
-                                   struct snapshot *s, unsigned shard,
-                                   struct df_error *err)
+enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
+                                   unsigned shard, struct df_error *err)
 {
     struct shard_run *r = calloc(1, sizeof *r);
     enum df_status status;
@@ -234,10 +196,9 @@ enum df_status snapshot_shard_open(struct run_source **run,
     }
     r->source.next = shard_run_next;
     r->source.rewind = shard_run_rewind;
-    r->components = s->shape.components;
-    r->row.values = r->values;
-    status = store_cursor_open(&r->cursor, s->txns[shard],
-                               shard_rows(&s->states[shard]), err);
+    status = rows_reader_open(&r->rows, s->txns[shard],
+                              shard_rows_table(&s->states[shard]),
+                              s->shape.components, err);
     if (status != DF_OK) {
         free(r);
         return status;
@@ -251,7 +212,7 @@ void snapshot_shard_close(struct run_source *run)
     struct shard_run *r = (struct shard_run *)run;
 
     if (r != NULL) {
-        store_cursor_close(r->cursor);
+        rows_reader_close(r->rows);
         free(r);
     }
 }
@@ -290,10 +251,10 @@ struct bytes snapshot_ledger_covered(const struct snapshot *s)
     return s->covered;
 }
 
-enum df_status snapshot_ledger_files(
-    struct snapshot *s, uint64_t seq,
-    bool (*each)(void *ctx, const struct ledger_file *), void *ctx,
-    struct df_error *err)
+enum df_status snapshot_ledger_files(struct snapshot *s, uint64_t seq,
+                                     bool (*each)(void *ctx,
+                                                  const struct ledger_file *),
+                                     void *ctx, struct df_error *err)
 {
     return ledger_table_files(s->txns[0], seq, each, ctx, err);
 }

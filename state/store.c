@@ -27,35 +27,36 @@
 
 #include <lmdb.h>
 
-#include "state/mapping.h"
+#include "state/store_file.h"
 
 enum {
     MODE = 0666,        /* less the umask */
     READERS_MAX = 1022, /* processes reading at once, 64 bytes each */
-    RELAX_BYTES = 4 << 20
+    RELAX_BYTES = 4 << 20,
+    REGION = 64 << 10 /* mapped in at once (the kernel's fault-around) */
 };
 
 #define MAP_STEP_DEFAULT ((uint64_t)64 << 20)
 
 static const char *const table_names[STORE_TABLES] = {
-    [STORE_META] = "meta",     [STORE_ROWS_0] = "rows0",
-    [STORE_ROWS_1] = "rows1",  [STORE_LEDGER] = "ledger",
-    [STORE_FILES] = "files",   [STORE_NAMES] = "names",
+    [STORE_META] = "meta",       [STORE_ROWS_0] = "rows0",
+    [STORE_ROWS_1] = "rows1",    [STORE_LEDGER] = "ledger",
+    [STORE_FILES] = "files",     [STORE_NAMES] = "names",
     [STORE_DIGESTS] = "digests",
 };
 
 struct store {
     MDB_env *env;
-    char *path;             /* for messages; owned */
+    char *path; /* for messages; owned */
     MDB_dbi tables[STORE_TABLES];
     enum store_access access;
     uint64_t map_size;
-    bool full;              /* set by a failure, read by grow_if_full */
-    bool unmapped;          /* growing failed: LMDB has no map any more */
-    bool extended;          /* the file is longer than what is used */
-    atomic_uint open_txns;  /* of any thread; the map must not move */
-    uint64_t relaxed_size;  /* map_size for which the next holds */
-    struct mapping mapping;
+    bool full;             /* set by a failure, read by grow_if_full */
+    bool unmapped;         /* growing failed: LMDB has no map any more */
+    bool extended;         /* the file is longer than what is used */
+    atomic_uint open_txns; /* of any thread; the map must not move */
+    uint64_t relaxed_size; /* map_size for which the next holds */
+    struct store_mapping mapping;
 };
 
 struct store_txn {
@@ -66,7 +67,8 @@ struct store_txn {
 struct store_cursor {
     struct store *store;
     MDB_cursor *cursor;
-    size_t unrelaxed; /* bytes of map seen since the last relax, at most */
+    uintptr_t region; /* where the last entry lies, in REGIONs */
+    size_t unrelaxed; /* bytes of map seen since the last relax, about */
 };
 
 static uint64_t map_step = MAP_STEP_DEFAULT;
@@ -143,6 +145,7 @@ static enum df_status used_bytes(struct store *s, uint64_t *used,
  * is asked for first. */
 static enum df_status check_length(struct store *s, struct df_error *err)
 {
+    mdb_filehandle_t fd;
     struct stat st;
     uint64_t used = 0;
     enum df_status status = used_bytes(s, &used, err);
@@ -150,7 +153,8 @@ static enum df_status check_length(struct store *s, struct df_error *err)
     if (status != DF_OK) {
         return status;
     }
-    if (stat(s->path, &st) != 0) {
+    (void)mdb_env_get_fd(s->env, &fd);
+    if (fstat(fd, &st) != 0) {
         return error_errno(err, errno, "%s", s->path);
     }
     return (uint64_t)st.st_size >= used
@@ -170,7 +174,8 @@ static enum df_status extend_file(struct store *s, struct df_error *err)
     if (s->access == STORE_READ) {
         return DF_OK;
     }
-    if (mdb_env_get_fd(s->env, &fd) != 0 || fstat(fd, &st) != 0) {
+    (void)mdb_env_get_fd(s->env, &fd);
+    if (fstat(fd, &st) != 0) {
         return error_errno(err, errno, "%s", s->path);
     }
     s->extended = true;
@@ -193,8 +198,8 @@ static void trim_file(struct store *s)
     if (mdb_txn_begin(s->env, NULL, 0, &txn) != 0) {
         return;
     }
-    if (mdb_env_get_fd(s->env, &fd) == 0 &&
-        used_bytes(s, &used, &ignored) == DF_OK) {
+    (void)mdb_env_get_fd(s->env, &fd);
+    if (used_bytes(s, &used, &ignored) == DF_OK) {
         int cut = ftruncate(fd, (off_t)used);
 
         (void)cut;
@@ -300,34 +305,14 @@ static enum df_status make_room(struct store *s, struct df_error *err)
     return status == DF_OK ? set_map_size(s, roomy(used), err) : status;
 }
 
-/* LMDB would make a store of an empty file, even for a reader. */
-static enum df_status look_at_file(const struct store *s, bool *missing,
-                                   struct df_error *err)
-{
-    struct stat st;
-
-    if (stat(s->path, &st) != 0) {
-        *missing = errno == ENOENT;
-        if (*missing && s->access == STORE_WRITE) {
-            return DF_OK;
-        }
-        (void)error_errno(err, errno, "%s", s->path);
-        return *missing ? DF_STATE : DF_SYSTEM;
-    }
-    if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-        return error_set(err, DF_STATE,
-                         "%s: not a store: restore the view from a copy, or "
-                         "rebuild it",
-                         s->path);
-    }
-    return DF_OK;
-}
-
 static enum df_status open_all(struct store *s, bool *missing,
                                struct df_error *err)
 {
-    enum df_status status = look_at_file(s, missing, err);
+    enum df_status status = store_file_check(s->path, missing, err);
 
+    if (*missing && s->access == STORE_WRITE) {
+        status = DF_OK;
+    }
     if (status != DF_OK) {
         return status;
     }
@@ -353,6 +338,7 @@ enum df_status store_open(struct store **out, const char *path,
 {
     struct store *s = calloc(1, sizeof *s);
     bool not_there = false;
+    struct stat st;
     enum df_status status;
 
     *out = NULL;
@@ -363,7 +349,9 @@ enum df_status store_open(struct store **out, const char *path,
     s->access = access;
     status = open_all(s, &not_there, err);
     if (missing != NULL) {
-        *missing = status != DF_OK && not_there;
+        /* It may also have gone meanwhile. */
+        *missing =
+            status != DF_OK && (not_there || store_file_is_missing(path));
     }
     if (status != DF_OK) {
         store_close(s);
@@ -398,8 +386,8 @@ enum df_status store_reserve(struct store *s, uint64_t more_bytes,
     if (status != DF_OK || used + more_bytes <= s->map_size) {
         return status;
     }
-    return set_map_size(
-        s, ((used + more_bytes) / map_step + 1) * map_step, err);
+    return set_map_size(s, ((used + more_bytes) / map_step + 1) * map_step,
+                        err);
 }
 
 bool store_grow_if_full(struct store *s, enum df_status *status,
@@ -418,10 +406,13 @@ bool store_grow_if_full(struct store *s, enum df_status *status,
 void store_relax(struct store *s)
 {
     if (s->relaxed_size != s->map_size) {
+        mdb_filehandle_t fd;
+
+        (void)mdb_env_get_fd(s->env, &fd);
         s->relaxed_size = s->map_size;
-        s->mapping = mapping_find(s->path);
+        s->mapping = store_file_mapping(fd);
     }
-    mapping_relax(s->mapping);
+    store_file_relax(s->mapping);
 }
 
 enum df_status store_begin(struct store_txn **out, struct store *s,
@@ -502,8 +493,8 @@ enum df_status store_get(struct store_txn *t, enum store_table table,
 }
 
 static enum df_status put(struct store_txn *t, enum store_table table,
-                          struct bytes key, struct bytes value,
-                          unsigned flags, struct df_error *err)
+                          struct bytes key, struct bytes value, unsigned flags,
+                          struct df_error *err)
 {
     MDB_val k = val_of(key);
     MDB_val v = val_of(value);
@@ -563,10 +554,19 @@ void store_cursor_close(struct store_cursor *c)
     }
 }
 
-/* Counts what was mapped in: at most a page per seek, the entry per step. */
-static void seen(struct store_cursor *c, size_t bytes)
+/* Counts what was mapped in: the system maps a whole region around a page
+ * that is touched. A miss does not tell where it looked; most are near the
+ * one before. */
+static void seen(struct store_cursor *c, bool found, struct bytes value)
 {
-    c->unrelaxed += bytes;
+    uintptr_t region = (uintptr_t)value.data / REGION;
+
+    if (!found) {
+        c->unrelaxed += REGION / 4;
+    } else if (region != c->region) {
+        c->region = region;
+        c->unrelaxed += REGION + value.len;
+    }
     if (c->unrelaxed >= RELAX_BYTES) {
         c->unrelaxed = 0;
         store_relax(c->store);
@@ -574,22 +574,21 @@ static void seen(struct store_cursor *c, size_t bytes)
 }
 
 static enum df_status move(struct store_cursor *c, MDB_cursor_op op,
-                           MDB_val *k, struct bytes *key,
-                           struct bytes *value, bool *found,
-                           struct df_error *err)
+                           MDB_val *k, struct bytes *key, struct bytes *value,
+                           bool *found, struct df_error *err)
 {
     MDB_val v = { 0 };
     int code = mdb_cursor_get(c->cursor, k, &v, op);
 
     *found = code == 0;
-    if (code != 0) {
-        return code == MDB_NOTFOUND ? DF_OK
-                                    : fail(c->store, code, "read", err);
+    if (code != 0 && code != MDB_NOTFOUND) {
+        return fail(c->store, code, "read", err);
     }
-    if (key != NULL) {
+    seen(c, *found, bytes_of_val(v));
+    if (*found) {
         *key = bytes_of_val(*k);
+        *value = bytes_of_val(v);
     }
-    *value = bytes_of_val(v);
     return DF_OK;
 }
 
@@ -599,8 +598,7 @@ enum df_status store_cursor_seek(struct store_cursor *c, struct bytes key,
 {
     MDB_val k = val_of(key);
 
-    seen(c, 4096);
-    return move(c, MDB_SET, &k, NULL, value, found, err);
+    return move(c, MDB_SET, &k, &key, value, found, err);
 }
 
 enum df_status store_cursor_seek_range(struct store_cursor *c,
@@ -611,7 +609,6 @@ enum df_status store_cursor_seek_range(struct store_cursor *c,
 {
     MDB_val k = val_of(key);
 
-    seen(c, 4096);
     /* LMDB takes no empty key; every key is at or after it. */
     return move(c, key.len == 0 ? MDB_FIRST : MDB_SET_RANGE, &k, found_key,
                 value, found, err);
@@ -622,15 +619,28 @@ enum df_status store_cursor_next(struct store_cursor *c, struct bytes *key,
                                  struct df_error *err)
 {
     MDB_val k = { 0 };
-    enum df_status status = move(c, MDB_NEXT, &k, key, value, found, err);
 
-    if (status == DF_OK && *found) {
-        c->unrelaxed += key->len + value->len;
-        if (c->unrelaxed >= RELAX_BYTES) {
-            seen(c, 0);
-        }
-    }
-    return status;
+    return move(c, MDB_NEXT, &k, key, value, found, err);
+}
+
+enum df_status store_cursor_prev(struct store_cursor *c, struct bytes *key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err)
+{
+    MDB_val k = { 0 };
+
+    return move(c, MDB_PREV, &k, key, value, found, err);
+}
+
+enum df_status store_cursor_after(struct store_cursor *c, struct bytes key,
+                                  struct bytes *found_key, struct bytes *value,
+                                  bool *found, struct df_error *err)
+{
+    enum df_status status = store_cursor_seek(c, key, value, found, err);
+
+    return status == DF_OK && *found
+               ? store_cursor_next(c, found_key, value, found, err)
+               : status;
 }
 
 enum df_status store_cursor_last(struct store_cursor *c, struct bytes *key,

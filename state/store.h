@@ -118,6 +118,14 @@ enum df_status store_cursor_seek_range(struct store_cursor *c,
 enum df_status store_cursor_next(struct store_cursor *c, struct bytes *key,
                                  struct bytes *value, bool *found,
                                  struct df_error *err) DF_MUST_CHECK;
+enum df_status store_cursor_prev(struct store_cursor *c, struct bytes *key,
+                                 struct bytes *value, bool *found,
+                                 struct df_error *err) DF_MUST_CHECK;
+/* The first key behind `key`, which is in the table. */
+enum df_status store_cursor_after(struct store_cursor *c, struct bytes key,
+                                  struct bytes *found_key,
+                                  struct bytes *value, bool *found,
+                                  struct df_error *err) DF_MUST_CHECK;
 enum df_status store_cursor_last(struct store_cursor *c, struct bytes *key,
                                  struct bytes *value, bool *found,
                                  struct df_error *err) DF_MUST_CHECK;

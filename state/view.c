@@ -5,9 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Raised when an older program could not read what this one writes. */
@@ -17,8 +15,6 @@ enum {
     DIRECTORY_MODE = 0777, /* less the umask */
     FILE_MODE = 0666,
     CURRENT_MAX = 128,     /* longest text in VIEW/current */
-    LOCK_POLL_MS = 20,
-    LOCK_POLLS_MIN = 5,    /* view_is_locked holds the lock for a moment */
     FINISH_WAIT_SECONDS = 1, /* for another reader that finishes the batch */
     RACES_MAX = 100 /* generations that may go by while a reader opens one */
 };
@@ -84,98 +80,6 @@ void view_close(struct view *v)
     free(v->scratch);
     free(v->path);
     free(v);
-}
-
-/* ---- the lock ---- */
-
-/* Leaves our number in the lock file, for others' messages. */
-static void sign_lock(int fd)
-{
-    char text[32];
-    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)len, 0) != len) {
-        return; /* the lock holds all the same */
-    }
-}
-
-static enum df_status locked_by_other(const struct view *v, int fd,
-                                      struct df_error *err)
-{
-    char holder[32] = { 0 };
-    ssize_t len = pread(fd, holder, sizeof holder - 1, 0);
-
-    holder[len > 0 ? strcspn(holder, "\n") : 0] = '\0';
-    return error_set(err, DF_STATE,
-                     "%s: locked by another writer (process %s): wait for it "
-                     "to end, or give it longer with --wait",
-                     v->path, holder[0] == '\0' ? "unknown" : holder);
-}
-
-static int open_lock(const struct view *v)
-{
-    char *path = join(v->path, "lock");
-    int fd = -1;
-
-    if (path != NULL) {
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
-        free(path);
-    } else {
-        errno = ENOMEM;
-    }
-    return fd;
-}
-
-enum df_status view_lock(struct view *v, unsigned wait_seconds,
-                         struct df_error *err)
-{
-    const struct timespec poll = { .tv_nsec = LOCK_POLL_MS * 1000000L };
-    uint64_t polls =
-        LOCK_POLLS_MIN + (uint64_t)wait_seconds * 1000 / LOCK_POLL_MS;
-    enum df_status status;
-    int fd = open_lock(v);
-
-    if (fd < 0) {
-        return error_errno(err, errno, "%s/lock", v->path);
-    }
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR) {
-            status = error_errno(err, errno, "%s: cannot lock", v->path);
-            (void)close(fd);
-            return status;
-        }
-        if (polls-- == 0) {
-            status = locked_by_other(v, fd, err);
-            (void)close(fd);
-            return status;
-        }
-        (void)nanosleep(&poll, NULL);
-    }
-    sign_lock(fd);
-    v->lock = fd;
-    return DF_OK;
-}
-
-void view_unlock(struct view *v)
-{
-    if (v->lock >= 0) {
-        (void)close(v->lock);
-        v->lock = -1;
-    }
-}
-
-bool view_is_locked(const struct view *v)
-{
-    char *path = join(v->path, "lock");
-    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    bool locked = false;
-
-    free(path);
-    if (fd >= 0) {
-        locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        (void)close(fd);
-    }
-    return locked;
 }
 
 /* ---- which generation ---- */
@@ -356,32 +260,58 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
     return false;
 }
 
-/* Whether a directory is empty or holds only what an interrupted view_create
- * leaves: a lock, for that is made first, and after it the others. */
-static bool is_free(const char *path)
+/* *is_free tells whether a directory is empty or holds only what an
+ * interrupted view_create leaves: a lock, for that is made first, and after
+ * it the others. */
+static enum df_status look_inside(const char *path, bool *is_free,
+                                  struct df_error *err)
 {
     static const char *const ours[] = { "lock", "gen-1", "current.new",
                                         "tmp" };
     DIR *dir = opendir(path);
     struct dirent *entry;
-    bool free_to_use = dir != NULL;
     bool is_empty = true;
-    bool is_locked = false;
+    bool has_lock = false;
 
-    while (free_to_use && (entry = readdir(dir)) != NULL) {
+    *is_free = dir != NULL;
+    if (dir == NULL) {
+        return errno == ENOTDIR ? DF_OK : error_errno(err, errno, "%s", path);
+    }
+    while (*is_free && (entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 ||
             strcmp(entry->d_name, "..") == 0) {
             continue;
         }
         is_empty = false;
-        is_locked = is_locked || strcmp(entry->d_name, "lock") == 0;
-        free_to_use =
-            is_one_of(entry->d_name, ours, sizeof ours / sizeof *ours);
+        has_lock = has_lock || strcmp(entry->d_name, "lock") == 0;
+        *is_free = is_one_of(entry->d_name, ours, sizeof ours / sizeof *ours);
     }
-    if (dir != NULL) {
-        (void)closedir(dir);
+    (void)closedir(dir);
+    *is_free = *is_free && (is_empty || has_lock);
+    return DF_OK;
+}
+
+/* DF_STATE when there is a view already or something else. */
+static enum df_status check_free(const struct view *v, struct df_error *err)
+{
+    uint64_t generation;
+    bool is_free;
+    enum df_status status = read_current(v, &generation, err);
+
+    if (status == DF_OK && generation != 0) {
+        status = error_set(err, DF_STATE, "%s: there is a view already",
+                           v->path);
     }
-    return free_to_use && (is_empty || is_locked);
+    if (status == DF_OK) {
+        status = look_inside(v->path, &is_free, err);
+    }
+    if (status == DF_OK && !is_free) {
+        status = error_set(err, DF_STATE,
+                           "%s: not an empty directory: give the view one of "
+                           "its own",
+                           v->path);
+    }
+    return status;
 }
 
 /* The directory that holds VIEW, so that VIEW's own name lasts. */
@@ -399,22 +329,11 @@ static enum df_status create_locked(struct view *v,
                                     const struct view_definition *definition,
                                     struct df_error *err)
 {
-    uint64_t generation;
-    enum df_status status = read_current(v, &generation, err);
+    enum df_status status = check_free(v, err);
 
-    if (status != DF_OK) {
-        return status;
+    if (status == DF_OK) {
+        status = make_directory(v->scratch, err);
     }
-    if (generation != 0) {
-        return error_set(err, DF_STATE, "%s: there is a view already",
-                         v->path);
-    }
-    if (!is_free(v->path)) {
-        return error_set(err, DF_STATE,
-                         "%s: not empty: give a directory of its own",
-                         v->path);
-    }
-    status = make_directory(v->scratch, err);
     if (status == DF_OK) {
         status = view_make_generation(v, definition, 1, v->stores, err);
     }
@@ -436,18 +355,9 @@ enum df_status view_create(const char *path,
         return error_no_memory(err);
     }
     status = make_directory(path, err);
-    if (status == DF_OK && !is_free(path)) {
-        /* Look before the lock file is left in a stranger's directory. */
-        uint64_t generation;
-
-        status = read_current(v, &generation, err);
-        if (status == DF_OK) {
-            status = error_set(err, DF_STATE, "%s: %s", path,
-                               generation != 0
-                                   ? "there is a view already"
-                                   : "not an empty directory: give the view "
-                                     "one of its own");
-        }
+    /* Looked at before the lock file is left in a stranger's directory. */
+    if (status == DF_OK) {
+        status = check_free(v, err);
     }
     if (status == DF_OK) {
         status = view_lock(v, 0, err);

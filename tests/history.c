@@ -17,6 +17,7 @@ const struct history_style history_small = {
     .changes = 8,
     .words = 60,
     .vocabulary = 150,
+    .gzip_one_in = 5,
 };
 
 const struct history_style history_wide = {
@@ -26,6 +27,7 @@ const struct history_style history_wide = {
     .words = 25000,
     .vocabulary = 60000,
     .is_plain = true,
+    .gzip_one_in = 5,
 };
 
 const struct history_style history_huge = {
@@ -95,11 +97,25 @@ static void add_long_word(struct buf *out, uint64_t *random)
 static void add_odd_word(struct buf *out, uint64_t *random)
 {
     static const char *const odd[] = {
-        "It's",          "DON\xe2\x80\x99T", "caf\xc3\xa9",
-        "cafe\xcc\x81",  "Stra\xc3\x9f" "e", "\xce\x9f\xce\xa3",
-        "\xe4\xbb\x8a",  "co\xc2\xad" "op",  "1908\xe2\x80\x93" "14",
-        "bad\xff" "end", "\xe2\x82",         "<a href=\"http://h.org/x?y\">",
-        "a_b",           "",                 "k1\tk2",
+        "It's",
+        "DON\xe2\x80\x99T",
+        "caf\xc3\xa9",
+        "cafe\xcc\x81",
+        "Stra\xc3\x9f"
+        "e",
+        "\xce\x9f\xce\xa3",
+        "\xe4\xbb\x8a",
+        "co\xc2\xad"
+        "op",
+        "1908\xe2\x80\x93"
+        "14",
+        "bad\xff"
+        "end",
+        "\xe2\x82",
+        "<a href=\"http://h.org/x?y\">",
+        "a_b",
+        "",
+        "k1\tk2",
         "\xf0\x9f\x98\x80",
     };
 
@@ -128,8 +144,8 @@ static void add_word(struct buf *out, const struct history_style *style,
 
 static void add_separator(struct buf *out, uint64_t *random)
 {
-    static const char *const separators[] = { " ", " ", " ", " ", "\n",
-                                              ", ", "\r\n", ".\t" };
+    static const char *const separators[] = { " ",  " ",  " ",    " ",
+                                              "\n", ", ", "\r\n", ".\t" };
 
     add_text(out, separators[random_below(random, 8)]);
 }
@@ -162,9 +178,8 @@ static struct buf gzipped(struct bytes in)
     struct buf out = { 0 };
     z_stream z = { 0 };
 
-    assert_int_equal(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8,
-                                  Z_DEFAULT_STRATEGY),
-                     Z_OK);
+    assert_int_equal(
+        deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
     assert_true(buf_reserve(&out, deflateBound(&z, in.len)));
     z.next_in = (z_const Bytef *)(uintptr_t)in.data;
     z.avail_in = (uInt)in.len;
@@ -177,14 +192,14 @@ static struct buf gzipped(struct bytes in)
 }
 
 /* A file of the batch, plain or compressed. */
-static void write_batch(struct history *h, const char *section,
-                        const char *id, const struct buf *content)
+static void write_batch(struct history *h, const char *section, const char *id,
+                        const struct buf *content)
 {
     char path[2 * HISTORY_NAME];
 
     (void)snprintf(path, sizeof path, "%s/%s", section, id);
-    /* A huge document is to be split, which compressed ones are not. */
-    if (h->style->stretch == 0 && random_below(&h->random, 5) == 0) {
+    if (h->style->gzip_one_in > 0 &&
+        random_below(&h->random, h->style->gzip_one_in) == 0) {
         struct buf packed = gzipped(buf_bytes(content));
 
         input_tree_file(h->batch, path, packed.data, packed.len);
@@ -202,7 +217,7 @@ static void insert(struct history *h, struct history_document *d)
     d->existed = true;
 }
 
-static void delete(struct history *h, struct history_document *d)
+static void delete (struct history *h, struct history_document *d)
 {
     write_batch(h, "deleted", d->id, &d->content);
     assert_int_equal(unlink(input_tree_path(h->survivors, d->id)), 0);
@@ -366,6 +381,13 @@ void history_step(struct history *h)
     }
 }
 
+void history_steps(struct history *h, unsigned n)
+{
+    while (n-- > 0) {
+        history_step(h);
+    }
+}
+
 void history_erase(struct history *h)
 {
     begin_batch(h);
@@ -428,8 +450,7 @@ void history_write_survivors(const struct history *h, const char *directory)
         const struct history_document *d = &h->documents[i];
 
         if (d->alive) {
-            input_tree_file(directory, d->id, d->content.data,
-                            d->content.len);
+            input_tree_file(directory, d->id, d->content.data, d->content.len);
         }
     }
 }

@@ -29,6 +29,8 @@ struct history_style {
     bool is_plain;        /* words and blanks only: many pairs per byte */
     size_t stretch;       /* documents hold one stretch of this length that
                              has no place to cut; 0: none */
+    unsigned gzip_one_in; /* files of batches; 0: none. Compressed ones are
+                             not split */
 };
 
 /* Many small documents of every kind of text, with words beyond the store's
@@ -65,6 +67,7 @@ void history_open(struct history *h, const char *root,
 void history_close(struct history *h);
 
 void history_step(struct history *h);
+void history_steps(struct history *h, unsigned n);
 void history_erase(struct history *h);
 
 /* Adds the deletion of a document that never was to the batch made last. It

@@ -13,6 +13,15 @@ enum { LOCK_WAIT = 5 };
 
 /* ---- life cycle ---- */
 
+void kept_attach(struct kept_view *k, const char *root, const char *name,
+                 const struct df_job *job, const char *const *given, size_t n)
+{
+    *k = (struct kept_view){ 0 };
+    (void)snprintf(k->path, sizeof k->path, "%s", input_tree_path(root, name));
+    k->options.method = INSTALL_INCREMENT;
+    assert_int_equal(jobspec_open(&k->job, job, given, n, &k->err), DF_OK);
+}
+
 void kept_open(struct kept_view *k, const char *root, const char *name,
                const struct df_job *job, const char *const *given, size_t n,
                unsigned shards)
@@ -20,11 +29,7 @@ void kept_open(struct kept_view *k, const char *root, const char *name,
     struct buf text = { 0 };
     struct view_definition d = { .shards = shards };
 
-    *k = (struct kept_view){ 0 };
-    (void)snprintf(k->path, sizeof k->path, "%s",
-                   input_tree_path(root, name));
-    k->options.method = INSTALL_INCREMENT;
-    assert_int_equal(jobspec_open(&k->job, job, given, n, &k->err), DF_OK);
+    kept_attach(k, root, name, job, given, n);
     assert_true(jobspec_definition(&k->job, &text));
     d.text = buf_bytes(&text);
     d.shape = (struct row_shape){ job->has_element, k->job.components };
@@ -41,6 +46,13 @@ static void check(enum df_status status, const struct df_error *err)
 {
     if (status != DF_OK) {
         fail_msg("%s", err->text);
+    }
+}
+
+void kept_must(enum df_status status, const struct kept_view *k)
+{
+    if (status != DF_OK) {
+        fail_msg("%s: %s", k->path, k->err.text);
     }
 }
 
@@ -163,9 +175,8 @@ int64_t kept_count(const struct kept_view *k, const char *key)
 
 /* ---- rows as bytes ---- */
 
-static void append_row(struct buf *out, struct bytes key,
-                       struct bytes element, unsigned components,
-                       const int64_t *values)
+static void append_row(struct buf *out, struct bytes key, struct bytes element,
+                       unsigned components, const int64_t *values)
 {
     assert_true(buf_printf(out, "%zu:", key.len) &&
                 buf_append(out, key.data, key.len) &&
@@ -186,14 +197,13 @@ static void check_row(struct snapshot *s, struct row_shape shape,
     bool found;
 
     assert_false(row_values_zero(shape.components, row->values));
-    check(snapshot_get(s, row->key, row->element, values, &found, &err),
-          &err);
+    check(snapshot_get(s, row->key, row->element, values, &found, &err), &err);
     assert_true(found);
     assert_memory_equal(values, row->values,
                         shape.components * sizeof *values);
     assert_true(row_key_append(&row_key, shape, row->key, row->element));
-    *digest = digest_add(*digest,
-                         row_digest(shape, buf_bytes(&row_key), values));
+    *digest =
+        digest_add(*digest, row_digest(shape, buf_bytes(&row_key), values));
     buf_fini(&row_key);
 }
 
@@ -229,8 +239,7 @@ static void append_rows(struct snapshot *s, struct row_shape shape,
             break;
         }
         check_order(&last, row, shape);
-        append_row(out, row->key, row->element, shape.components,
-                   row->values);
+        append_row(out, row->key, row->element, shape.components, row->values);
         check_row(s, shape, row, &digest);
         rows++;
     }
@@ -288,8 +297,9 @@ static void append_entry(const struct ledger_entry *e, struct buf *out)
     char digest[3][HASH128_TEXT];
 
     assert_true(buf_printf(
-        out, "%llu %d %.*s %s +%llu -%llu ~%llu pairs %llu run %llu "
-             "rows %llu %s %s",
+        out,
+        "%llu %d %.*s %s +%llu -%llu ~%llu pairs %llu run %llu "
+        "rows %llu %s %s",
         (unsigned long long)e->seq, (int)e->kind, (int)e->name.len,
         (const char *)e->name.data, hash128_text(digest[0], e->digest),
         (unsigned long long)e->inserted, (unsigned long long)e->deleted,
@@ -304,8 +314,8 @@ static void append_entry(const struct ledger_entry *e, struct buf *out)
                                (unsigned long long)e->rows_removed));
     }
     for (unsigned i = 0; i < DF_COUNTERS_MAX; i++) {
-        assert_true(buf_printf(out, " %llu",
-                               (unsigned long long)e->counters[i]));
+        assert_true(
+            buf_printf(out, " %llu", (unsigned long long)e->counters[i]));
     }
     assert_true(buf_append_byte(out, '\n'));
 }
@@ -372,10 +382,10 @@ static void append_sums(struct collector *c, unsigned components,
     for (size_t i = 0; i < c->count; i++) {
         const struct collected *p = &c->pairs[i];
 
-        append_row(out, collector_key(c, i),
-                   bytes_of(c->bytes.data + p->key + p->key_len,
-                            p->element_len),
-                   components, p->values);
+        append_row(
+            out, collector_key(c, i),
+            bytes_of(c->bytes.data + p->key + p->key_len, p->element_len),
+            components, p->values);
     }
     collector_fini(c);
 }
@@ -433,12 +443,10 @@ static struct bytes line_at(const struct buf *b, size_t at)
     while (begin > 0 && b->data[begin - 1] != '\n') {
         begin--;
     }
-    end = begin < b->len ? memchr(b->data + begin, '\n', b->len - begin)
-                         : NULL;
+    end =
+        begin < b->len ? memchr(b->data + begin, '\n', b->len - begin) : NULL;
     return bytes_of(b->data + begin,
-                    (end == NULL ? b->len
-                                 : (size_t)(end - b->data)) -
-                        begin);
+                    (end == NULL ? b->len : (size_t)(end - b->data)) - begin);
 }
 
 void assert_same_rows(const struct buf *expected, const struct buf *found)
@@ -456,6 +464,6 @@ void assert_same_rows(const struct buf *expected, const struct buf *found)
     }
     fail_msg("%zu bytes of rows expected, %zu found, part at %zu:\n"
              "  expected %s\n  found    %s",
-             expected->len, found->len, at,
-             shown(&a, line_at(expected, at)), shown(&b, line_at(found, at)));
+             expected->len, found->len, at, shown(&a, line_at(expected, at)),
+             shown(&b, line_at(found, at)));
 }

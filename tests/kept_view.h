@@ -39,6 +39,9 @@ struct kept_view {
 void kept_open(struct kept_view *k, const char *root, const char *name,
                const struct df_job *job, const char *const *given, size_t n,
                unsigned shards);
+/* For a view that is there already. */
+void kept_attach(struct kept_view *k, const char *root, const char *name,
+                 const struct df_job *job, const char *const *given, size_t n);
 /* The files stay. */
 void kept_close(struct kept_view *k);
 
@@ -49,6 +52,9 @@ enum df_status kept_rebuild(struct kept_view *k, const char *documents,
 /* Compares; shows the first difference, if it is not expected. */
 enum df_status kept_verify(struct kept_view *k, const char *directory,
                            bool deltas);
+
+/* Fails the running test, with the view's message, unless it is DF_OK. */
+void kept_must(enum df_status status, const struct kept_view *k);
 
 struct snapshot_state kept_state(const struct kept_view *k);
 

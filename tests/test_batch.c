@@ -244,6 +244,37 @@ static void test_refused(void **state)
     check_refused("plain", "plain", "Not a directory");
 }
 
+/* Of many bad files the lowest path is named, in whatever order the
+ * directories list them: one after the other, as each is taken away. */
+static void test_lowest_is_refused(void **state)
+{
+    static const char *const sorted[] = {
+        "x/deleted/n/a",       "x/deleted/n/m",  "x/deleted/z",
+        "x/inserted/B",        "x/inserted/a.b", "x/inserted/a/a/z",
+        "x/inserted/a/b",      "x/inserted/a0",  "x/inserted/m/1",
+        "x/inserted/m/10",     "x/inserted/m/2", "x/inserted/zz",
+        "x/inserted/\xC3\xA4",
+    };
+    const size_t n = sizeof sorted / sizeof sorted[0];
+
+    (void)state;
+    input_tree_directory(root, "x/deleted/n");
+    input_tree_directory(root, "x/inserted/a/a");
+    input_tree_directory(root, "x/inserted/m");
+    for (size_t i = 0; i < n; i++) {
+        /* 5 and n have no common divisor. */
+        assert_int_equal(mkfifo(at(sorted[i * 5 % n]), 0666), 0);
+    }
+    for (size_t i = 0; i < n; i++) {
+        check_refused("x", sorted[i], "FIFO");
+        assert_int_equal(unlink(at(sorted[i])), 0);
+    }
+    put("y/zebra", "x");
+    put("y/apple", "x");
+    put("y/horse", "x");
+    check_refused("y", "y/apple", "does not belong");
+}
+
 static void test_unreadable(void **state)
 {
     (void)state;
@@ -762,6 +793,7 @@ int main(void)
         TEST(test_empty_batch),
         TEST(test_left_out),
         TEST(test_refused),
+        TEST(test_lowest_is_refused),
         TEST(test_unreadable),
         TEST(test_device),
         TEST(test_descriptors_run_out),

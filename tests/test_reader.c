@@ -373,6 +373,40 @@ static void test_marks_and_encodings(void **state)
 
 /* ---- compressed documents ---------------------------------------------- */
 
+/* A raw job gets marks and UTF-16 as they are, also from long files. */
+static void test_raw(void **state)
+{
+    struct reader_cut raw = free_cut;
+    struct df_error err = { "" };
+    struct buf text = { 0 };
+    struct buf packed = { 0 };
+    struct reading r;
+
+    (void)state;
+    raw.raw = true;
+    raw.unit_size = MIB;
+    assert_true(buf_append(&text, "\xFF\xFE", 2));
+    while (text.len < 3 * MIB) {
+        assert_true(buf_append(&text, "h\0i\0 \0", 6));
+    }
+    add_gzip(&packed, buf_bytes(&text));
+    input_tree_file(root, "inserted/a", text.data, text.len);
+    check_ok(read_all(&r, &raw, &err), &err);
+    assert_int_equal(r.units.count, 4);
+    check_same(content_of(&r), buf_bytes(&text));
+    reading_free(&r);
+    input_tree_file(root, "inserted/a", packed.data, packed.len);
+    check_ok(read_all(&r, &raw, &err), &err);
+    check_same(content_of(&r), buf_bytes(&text));
+    reading_free(&r);
+    input_tree_text(root, "inserted/a", "\xEF\xBB\xBFutf-8");
+    check_ok(read_all(&r, &raw, &err), &err);
+    check_same(content_of(&r), BYTES("\xEF\xBB\xBFutf-8"));
+    reading_free(&r);
+    buf_fini(&packed);
+    buf_fini(&text);
+}
+
 static void test_gzip_members(void **state)
 {
     struct buf b = { 0 };
@@ -1227,6 +1261,7 @@ int main(void)
         TEST(test_plain),
         TEST(test_empty),
         TEST(test_marks_and_encodings),
+        TEST(test_raw),
         TEST(test_gzip_members),
         TEST(test_zstd_frames),
         TEST(test_zstd_window),

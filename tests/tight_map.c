@@ -49,44 +49,44 @@ int mdb_env_set_mapsize(MDB_env *env, size_t size)
     return next(env, share == 1 || size == 0 ? size : granted(env, size));
 }
 
-static void count(int code, unsigned *counter)
-{
-    if (code == MDB_MAP_FULL) {
-        __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
-    }
-}
-
-int mdb_cursor_put(MDB_cursor *c, MDB_val *key, MDB_val *data, unsigned flags)
+int mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *data,
+                   unsigned flags)
 {
     int (*next)(MDB_cursor *, MDB_val *, MDB_val *, unsigned);
     int code;
 
     real("mdb_cursor_put", &next, sizeof next);
-    code = next(c, key, data, flags);
-    count(code, &met.puts);
+    code = next(cursor, key, data, flags);
+    if (code == MDB_MAP_FULL) {
+        __atomic_add_fetch(&met.puts, 1, __ATOMIC_RELAXED);
+    }
     return code;
 }
 
-int mdb_put(MDB_txn *t, MDB_dbi table, MDB_val *key, MDB_val *data,
+int mdb_put(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *data,
             unsigned flags)
 {
     int (*next)(MDB_txn *, MDB_dbi, MDB_val *, MDB_val *, unsigned);
     int code;
 
     real("mdb_put", &next, sizeof next);
-    code = next(t, table, key, data, flags);
-    count(code, &met.puts);
+    code = next(txn, dbi, key, data, flags);
+    if (code == MDB_MAP_FULL) {
+        __atomic_add_fetch(&met.puts, 1, __ATOMIC_RELAXED);
+    }
     return code;
 }
 
-int mdb_txn_commit(MDB_txn *t)
+int mdb_txn_commit(MDB_txn *txn)
 {
     int (*next)(MDB_txn *);
     int code;
 
     real("mdb_txn_commit", &next, sizeof next);
-    code = next(t);
-    count(code, &met.commits);
+    code = next(txn);
+    if (code == MDB_MAP_FULL) {
+        __atomic_add_fetch(&met.commits, 1, __ATOMIC_RELAXED);
+    }
     return code;
 }
 

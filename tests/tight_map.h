@@ -17,7 +17,7 @@ struct tight_map_met {
     unsigned commits;
 };
 
-void tight_map_begin(unsigned share);
+void tight_map_begin(unsigned one_in);
 struct tight_map_met tight_map_end(void);
 
 #endif

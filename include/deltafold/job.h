@@ -57,8 +57,8 @@ enum df_pieces { DF_PIECES_FREE, DF_PIECES_ORDERED, DF_PIECES_WHOLE };
 /*
  * A part of a document, borrowed for the duration of one map call. The
  * content is decoded: decompressed, without byte order mark, UTF-16 turned
- * into UTF-8. DF_SLACK bytes behind data[len] are readable (their values
- * mean nothing).
+ * into UTF-8 (but see df_job.raw). DF_SLACK bytes behind data[len] are
+ * readable (their values mean nothing).
  *
  * Where no cut is found in DF_UNCUT bytes the document is cut all the same:
  * then `unfinished` is set on the piece before and `continues` on the piece
@@ -159,6 +159,9 @@ struct df_job {
     bool has_element;
     const char *const *components; /* names of the values; ends with NULL */
     const char *const *counters;   /* names, in snake case; ends with NULL */
+    /* Wants bytes as they are, decompressed only: no mark dropped, UTF-16
+     * not turned into UTF-8. */
+    bool raw;
 
     /* Checks the settings and makes what the other functions are given as
      * config; it is read by all threads and changed by none. Fails with

@@ -14,6 +14,7 @@
 
 enum {
     PAGE = 4096,
+    BUCKETS = 512,
     OWN_FD_MIN = 400 /* out of the way of the program's descriptors */
 };
 
@@ -30,8 +31,8 @@ struct file {
     dev_t dev;
     ino_t ino;
     int fd;
-    off_t length; /* as the disk holds it */
-    struct page *pages;
+    off_t length;                /* as the disk holds it */
+    struct page *pages[BUCKETS]; /* by number % BUCKETS */
     struct file *next;
 };
 
@@ -123,7 +124,7 @@ static struct file *file_of(int fd)
 
 static struct page *page_find(const struct file *f, off_t number)
 {
-    for (struct page *p = f->pages; p != NULL; p = p->next) {
+    for (struct page *p = f->pages[number % BUCKETS]; p != NULL; p = p->next) {
         if (p->number == number) {
             return p;
         }
@@ -143,8 +144,8 @@ static void page_keep(struct file *f, off_t number)
     if (pread(f->fd, p->bytes, PAGE, number * PAGE) < 0) {
         abort();
     }
-    p->next = f->pages;
-    f->pages = p;
+    p->next = f->pages[number % BUCKETS];
+    f->pages[number % BUCKETS] = p;
 }
 
 void durable_writing(int fd, off_t offset, size_t len)
@@ -164,18 +165,21 @@ void durable_writing(int fd, off_t offset, size_t len)
     }
 }
 
-/* The part of [offset, offset + len) that lies in the page, copied there. */
-static void page_patch(struct page *p, off_t offset, const char *bytes,
-                       size_t len)
+/* Bytes that last, into the pages that they lie in, where those are kept. */
+static void pages_patch(struct file *f, off_t offset, const char *bytes,
+                        size_t len)
 {
-    off_t begin = p->number * PAGE;
-    off_t from = offset > begin ? offset : begin;
-    off_t end = offset + (off_t)len;
-    off_t to = end < begin + PAGE ? end : begin + PAGE;
+    while (len > 0) {
+        size_t within = (size_t)(offset % PAGE);
+        size_t part = len < PAGE - within ? len : PAGE - within;
+        struct page *p = page_find(f, offset / PAGE);
 
-    if (from < to) {
-        memcpy(p->bytes + (from - begin), bytes + (from - offset),
-               (size_t)(to - from));
+        if (p != NULL) {
+            memcpy(p->bytes + within, bytes, part);
+        }
+        offset += (off_t)part;
+        bytes += part;
+        len -= part;
     }
 }
 
@@ -192,9 +196,7 @@ void durable_wrote_synced(int fd, off_t offset, const struct iovec *parts,
     for (int i = 0; i < n && len > 0; i++) {
         size_t part = parts[i].iov_len < len ? parts[i].iov_len : len;
 
-        for (struct page *p = f->pages; p != NULL; p = p->next) {
-            page_patch(p, offset, parts[i].iov_base, part);
-        }
+        pages_patch(f, offset, parts[i].iov_base, part);
         offset += (off_t)part;
         len -= part;
     }
@@ -203,29 +205,42 @@ void durable_wrote_synced(int fd, off_t offset, const struct iovec *parts,
 
 void durable_truncating(int fd, off_t length)
 {
-    struct stat st;
+    struct file *f;
+    off_t at;
 
-    if (!plan_cuts_power() || fstat(fd, &st) != 0) {
+    if (!plan_cuts_power()) {
         return;
     }
-    if (length < st.st_size) {
-        durable_writing(fd, length, (size_t)(st.st_size - length));
-    } else {
-        durable_writing(fd, length, 0);
+    f = file_of(fd);
+    /* Holes come back by themselves when the length does. */
+    for (at = lseek(f->fd, length, SEEK_DATA); at >= 0;
+         at = lseek(f->fd, (at / PAGE + 1) * PAGE, SEEK_DATA)) {
+        page_keep(f, at / PAGE);
     }
 }
 
 static void pages_drop(struct file *f)
 {
-    while (f->pages != NULL) {
-        struct page *p = f->pages;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        while (f->pages[i] != NULL) {
+            struct page *p = f->pages[i];
 
-        f->pages = p->next;
-        free(p);
+            f->pages[i] = p->next;
+            free(p);
+        }
     }
 }
 
-static void file_cut(struct file *f, bool at_random)
+/* The page as it was, where the new one is lost. */
+static void page_cut(const struct file *f, const struct page *p, bool lost)
+{
+    if (lost && syscall(SYS_pwrite64, f->fd, p->bytes, (size_t)PAGE,
+                        p->number * PAGE) != PAGE) {
+        abort();
+    }
+}
+
+static void file_cut(const struct file *f, bool at_random)
 {
     bool length_lost = !at_random || plan_random(2) == 0;
     struct stat st;
@@ -233,17 +248,15 @@ static void file_cut(struct file *f, bool at_random)
     if (fstat(f->fd, &st) != 0) {
         abort();
     }
-    for (struct page *p = f->pages; p != NULL; p = p->next) {
-        bool lost = !at_random || plan_random(2) == 0;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (struct page *p = f->pages[i]; p != NULL; p = p->next) {
+            /* A page behind the end was truncated: it comes back with the
+             * length or not at all. */
+            bool truncated = p->number * PAGE >= st.st_size;
 
-        /* A page behind the end was truncated: it comes back with the
-         * length or not at all. */
-        if (p->number * PAGE >= st.st_size) {
-            lost = length_lost;
-        }
-        if (lost && syscall(SYS_pwrite64, f->fd, p->bytes, (size_t)PAGE,
-                            p->number * PAGE) != PAGE) {
-            abort();
+            page_cut(f, p,
+                     truncated ? length_lost
+                               : !at_random || plan_random(2) == 0);
         }
     }
     if (syscall(SYS_ftruncate, f->fd, length_lost ? f->length : st.st_size) !=

@@ -353,7 +353,9 @@ int fallocate(int fd, int mode, off_t offset, off_t len)
         return (int)syscall(SYS_fallocate, fd, mode, offset, len);
     }
     if (begin(PLAN_GROW)) {
-        durable_writing(fd, offset, (size_t)len);
+        /* Only where it punches holes are there bytes to lose. */
+        durable_writing(fd, offset,
+                        (mode & FALLOC_FL_PUNCH_HOLE) != 0 ? (size_t)len : 0);
         result = (int)syscall(SYS_fallocate, fd, mode, offset, len);
     }
     end();
