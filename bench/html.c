@@ -4,11 +4,12 @@
  *     bench_html FILE ...
  *
  * Reads the files, then measures over all of them, one thread, in MB/s
- * of processor time (median of several runs, and the spread): a plain scan for `href=`, which
- * finds no links but bounds what any reader can do; encoding_to_utf8 alone;
- * the scanner on every vector path that this processor has, with encoding;
- * and gumbo, where it was there at build time. Before a time is printed,
- * every path's links are compared with the first one's, by a hash.
+ * of processor time (median of several runs, and the spread): a plain scan for
+ * `href=`, which finds no links but bounds what any reader can do;
+ * encoding_to_utf8 alone; the scanner on every vector path that this processor
+ * has, with encoding; and gumbo, where it was there at build time. Before a
+ * time is printed, every path's links are compared with the first one's, by a
+ * hash.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct pages {
     struct page {
         size_t begin;
         size_t len;
-    } *items;
+    } * items;
     size_t n;
     size_t bytes;
 };
@@ -63,8 +64,7 @@ static void read_page(struct pages *pages, const char *path)
         fail(path, "cannot be read");
     }
     fclose(file);
-    pages->items[pages->n++] =
-        (struct page){ begin, pages->text.len - begin };
+    pages->items[pages->n++] = (struct page){ begin, pages->text.len - begin };
     pages->bytes += pages->text.len - begin;
     if (!buf_append(&pages->text, slack, sizeof slack)) {
         fail(path, "out of memory");
@@ -77,7 +77,8 @@ static struct bytes page_at(const struct pages *pages, size_t i)
                     pages->items[i].len);
 }
 
-/* ---- what is measured: each returns a number that depends on its work ---- */
+/* ---- what is measured: each returns a number that depends on its work ----
+ */
 
 struct work {
     const struct pages *pages;
@@ -177,8 +178,7 @@ static void measure(struct work *work, const char *label, unsigned runs,
         for (size_t i = 0; i < work->pages->n; i++) {
             one(work, page_at(work->pages, i));
         }
-        speeds[run] =
-            (double)work->pages->bytes / (cpu_us() - begin);
+        speeds[run] = (double)work->pages->bytes / (cpu_us() - begin);
     }
     qsort(speeds, runs, sizeof *speeds, ascending);
     printf("%-18s %7.0f MB/s  (%.0f to %.0f)  %llu found\n", label,
@@ -226,8 +226,8 @@ static void measure_scanner(struct work *work)
 
 int main(int argc, char **argv)
 {
-    struct pages pages = { .items = calloc((size_t)argc,
-                                           sizeof *pages.items) };
+    struct pages pages = { .items =
+                               calloc((size_t)argc, sizeof *pages.items) };
     struct work work = { .pages = &pages };
 
     if (argc < 2) {

@@ -45,6 +45,8 @@ void entry_json(struct json *j, const struct ledger_entry *e,
     json_uint(j, "inserted", e->inserted);
     json_uint(j, "deleted", e->deleted);
     json_uint(j, "quarantined", e->quarantined);
+    json_uint(j, "records", e->records);
+    json_uint(j, "records_skipped", e->records_skipped);
     json_uint(j, "input_bytes", e->input_bytes);
     json_uint(j, "pairs", e->pairs);
     json_uint(j, "run_rows", e->run_rows);

@@ -171,6 +171,15 @@ static void notice_counters(struct tally *t, const struct engine_report *r)
                             human_count(room, e->counters[i]));
         }
     }
+    if (e->records_skipped > 0) {
+        char of[HUMAN_MAX];
+
+        progress_notice(t->progress,
+                        "%s: %s of %s archive records are no documents",
+                        shown(&name, bytes_of_string(r->name)),
+                        human_count(room, e->records_skipped),
+                        human_count(of, e->records));
+    }
 }
 
 static void notice_quarantine(struct tally *t, const struct engine_report *r)

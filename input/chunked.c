@@ -35,25 +35,31 @@ static void end_size(struct chunked *c)
     c->state = c->left == 0 ? CHUNKED_TRAILER : CHUNKED_CONTENT;
 }
 
+static void add_digit(struct chunked *c, int d)
+{
+    if (c->has_cr || c->left > UINT64_MAX >> 4) {
+        bad(c);
+        return;
+    }
+    c->left = c->left << 4 | (uint64_t)d;
+    c->has_size = true;
+}
+
 static void step_size(struct chunked *c, uint8_t byte)
 {
     int d = digit(byte);
 
-    if (d >= 0 && !c->has_cr && c->left <= UINT64_MAX >> 4) {
-        c->left = c->left << 4 | (uint64_t)d;
-        c->has_size = true;
-    } else if (d >= 0 || !c->has_size) {
+    if (d >= 0) {
+        add_digit(c, d);
+    } else if (!c->has_size || !ends_size(byte) ||
+               (c->has_cr && byte != '\n')) {
         bad(c);
     } else if (byte == '\n') {
         end_size(c);
-    } else if (c->has_cr) {
-        bad(c);
     } else if (byte == '\r') {
         c->has_cr = true;
-    } else if (ends_size(byte)) {
-        c->state = CHUNKED_EXTENSION;
     } else {
-        bad(c);
+        c->state = CHUNKED_EXTENSION;
     }
 }
 

@@ -18,8 +18,10 @@ enum {
 
 #define MEMORY_FALLBACK ((size_t)1 << 30)
 #define WORKER_MEMORY_MIN ((size_t)1 << 20)
-/* Documents of jobs that want them whole: a part of the budget. */
+/* Documents of jobs that want them whole: a part of the budget, but all
+ * workers together never less than the second number. */
 #define WHOLE_SHARE 4
+#define WHOLE_MIN ((size_t)32 << 20)
 
 /* One worker: everything here is its own until the workers have joined. */
 struct worker {
@@ -28,6 +30,9 @@ struct worker {
     struct combine *combine;
     void *mapper;
     bool reports;       /* the calling thread: shows progress */
+    bool deletes;       /* what is being read is deleted */
+    uint64_t inserted;  /* documents mapped */
+    uint64_t deleted;
     size_t failed_unit; /* the unit of the failure below */
     enum df_status status;
     struct df_error err;
@@ -106,10 +111,11 @@ struct reader_cut crew_cut(const struct jobspec *job,
 
     return (struct reader_cut){
         .pieces = job->job->pieces(job->config),
+        .raw = job->job->raw,
         .cut = job->job->cut,
         .config = job->config,
         .unit_size = options->unit_size,
-        .whole_max = share,
+        .whole_max = share / crew_threads(options),
     };
 }
 
@@ -229,6 +235,10 @@ static enum df_status map_piece(void *ctx, const struct df_piece *piece,
     if (asked_to_stop(w->crew->plan.options)) {
         return error_set(err, DF_INTERRUPTED, "interrupted");
     }
+    if (piece->first) {
+        w->deleted += w->deletes ? 1 : 0;
+        w->inserted += w->deletes ? 0 : 1;
+    }
     w->crew->plan.job->job->map(w->mapper, piece, combine_emitter(w->combine));
     report(w);
     return combine_status(w->combine, err);
@@ -241,7 +251,8 @@ static void read_unit(struct worker *w, size_t unit)
     size_t number = (size_t)(file - c->batch->files);
     bool skip = c->skip != NULL && c->skip[number];
 
-    combine_sign(w->combine, file->section == BATCH_DELETED ? -1 : 1);
+    w->deletes = file->section == BATCH_DELETED;
+    combine_sign(w->combine, w->deletes ? -1 : 1);
     w->status = reader_read(w->reader, &c->units, unit,
                             skip ? NULL : map_piece, w, &w->err);
     if (w->status != DF_OK) {
@@ -390,6 +401,12 @@ struct crew_stats crew_stats(const struct crew *c)
         struct combine_stats one = combine_stats(combine);
         const struct df_emitter *e = combine_emitter(combine);
 
+        struct reader_counts records = reader_counts(c->workers[i].reader);
+
+        sum.inserted += c->workers[i].inserted;
+        sum.deleted += c->workers[i].deleted;
+        sum.records += records.records;
+        sum.skipped += records.records - records.documents;
         sum.pairs += one.pairs;
         sum.spills += one.spills;
         for (unsigned k = 0; k < DF_COUNTERS_MAX; k++) {

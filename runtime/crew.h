@@ -46,6 +46,10 @@ struct reduce_bound crew_bound(const struct crew *c, unsigned part);
 
 /* Sums over all workers; after crew_finish. */
 struct crew_stats {
+    uint64_t inserted; /* documents */
+    uint64_t deleted;
+    uint64_t records;  /* of archives (WARC) */
+    uint64_t skipped;  /* of these: no documents */
     uint64_t pairs;
     uint64_t spills;
     uint64_t counters[DF_COUNTERS_MAX];

@@ -108,6 +108,10 @@ static void fill_entry(struct application *a)
     e->kind = LEDGER_BATCH;
     e->name = bytes_of_string(a->batch->name);
     e->program = bytes_of_string(program);
+    e->inserted = stats.inserted;
+    e->deleted = stats.deleted;
+    e->records = stats.records;
+    e->records_skipped = stats.skipped;
     e->pairs = stats.pairs;
     e->spills = stats.spills;
     memcpy(e->counters, stats.counters, sizeof e->counters);
@@ -116,10 +120,6 @@ static void fill_entry(struct application *a)
 
         e->input_bytes += f->length;
         e->quarantined += a->skip[i] ? 1 : 0;
-        if (!a->skip[i]) {
-            e->inserted += f->section == BATCH_INSERTED ? 1 : 0;
-            e->deleted += f->section == BATCH_DELETED ? 1 : 0;
-        }
     }
 }
 

@@ -51,7 +51,6 @@ static enum df_status map_documents(struct verification *v, const char *dir,
 
     if (status == DF_OK) {
         status = crew_map(v->crew, &documents, NULL, err);
-        v->verdict->documents = documents.file_count;
         batch_fini(&documents);
     }
     return status;
@@ -104,7 +103,6 @@ static enum df_status map_applied(struct verification *v,
                            "batch '%s': its content is not what was applied",
                            shown(&name, e->name));
     }
-    v->verdict->documents += e->inserted + e->deleted;
     return status;
 }
 
@@ -484,6 +482,9 @@ enum df_status engine_verify(
         status = crew_finish(v.crew, err);
     }
     if (status == DF_OK) {
+        struct crew_stats stats = crew_stats(v.crew);
+
+        verdict->documents = stats.inserted + stats.deleted;
         status = crew_reduce(v.crew, err);
     }
     if (status == DF_OK) {

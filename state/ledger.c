@@ -62,7 +62,8 @@ static const struct number numbers[] = {
     NUMBER("rows", rows),         NUMBER("spills", spills),
     NUMBER("pred", predicted_us), NUMBER("meas", measured_us),
     NUMBER("map", map_us),        NUMBER("red", reduce_us),
-    NUMBER("inst", install_us),
+    NUMBER("inst", install_us),   NUMBER("recs", records),
+    NUMBER("skip", records_skipped),
 };
 enum {
     NUMBERS = sizeof numbers / sizeof numbers[0],

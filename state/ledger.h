@@ -54,6 +54,8 @@ struct ledger_entry {
     uint64_t inserted; /* documents */
     uint64_t deleted;
     uint64_t quarantined;
+    uint64_t records;         /* of archives (WARC) ... */
+    uint64_t records_skipped; /* ... that were no documents */
     uint64_t input_bytes; /* on disk */
     uint64_t pairs;       /* emitted by map */
     uint64_t run_rows;    /* left after reduce */

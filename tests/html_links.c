@@ -48,8 +48,8 @@ bool html_links_scan(struct html_scanner *s, struct bytes page,
 
 struct bytes html_links_page(struct buf *room, struct bytes content)
 {
-    static const char slack[] =
-        "-->]]></script></title>'>\"><a href=/beyond-the-end>x</a><a b='......";
+    static const char slack[] = "-->]]></script></title>'>\"><a "
+                                "href=/beyond-the-end>x</a><a b='......";
 
     _Static_assert(sizeof slack >= DF_SLACK, "fills the slack");
     buf_reset(room);

@@ -230,14 +230,14 @@ static const char *const frames[] = {
 };
 
 static const char *const tables[] = {
-    "<table>", "</table>",   "<tr>",       "</tr>",     "<td>",
-    "</td>",   "<th>",       "<caption>",  "<tbody>",   "<colgroup>",
-    "<col>",   "<a href=/%u>", "</a>",     "<p>",       "</p>",
-    "<div>",   "</div>",     "<b>",        "</b>",      "<i>",
-    "<nobr>",  "<button>",   "</button>",  "<h1>",      "</h2>",
-    "<ul>",    "<li>",       "</ul>",      "<dl><dd>",  "<dt>",
-    "<form>",  "</form>",    "<object>",   "</object>", "<marquee>",
-    "<pre>\n", "<listing>",  "<ruby><rt>", "<rp>",      "<option>",
+    "<table>", "</table>",     "<tr>",       "</tr>",     "<td>",
+    "</td>",   "<th>",         "<caption>",  "<tbody>",   "<colgroup>",
+    "<col>",   "<a href=/%u>", "</a>",       "<p>",       "</p>",
+    "<div>",   "</div>",       "<b>",        "</b>",      "<i>",
+    "<nobr>",  "<button>",     "</button>",  "<h1>",      "</h2>",
+    "<ul>",    "<li>",         "</ul>",      "<dl><dd>",  "<dt>",
+    "<form>",  "</form>",      "<object>",   "</object>", "<marquee>",
+    "<pre>\n", "<listing>",    "<ruby><rt>", "<rp>",      "<option>",
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -290,8 +290,7 @@ static void append(struct buf *page, const char *fragment, unsigned number)
         return;
     }
     must(buf_append(page, fragment, (size_t)(place - fragment)) &&
-         buf_printf(page, "%u", number) &&
-         buf_append_string(page, place + 2));
+         buf_printf(page, "%u", number) && buf_append_string(page, place + 2));
 }
 
 void html_pages_make(uint64_t *seed, unsigned kinds, unsigned most,

@@ -224,9 +224,8 @@ static bool from_unmarked(struct bytes page, struct buf *room,
         return true; /* the same in all of them */
     }
     declared = encoding_prescan(page);
-    if (declared == ENCODING_OTHER ||
-        (declared == ENCODING_UNKNOWN &&
-         well_formed(page, ascii) < page.len)) {
+    if (declared == ENCODING_OTHER || (declared == ENCODING_UNKNOWN &&
+                                       well_formed(page, ascii) < page.len)) {
         return from_windows1252(page, room, utf8);
     }
     return from_utf8(page, room, utf8);

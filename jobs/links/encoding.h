@@ -16,7 +16,6 @@
 /* The page in UTF-8: either the page itself, less its mark, or room, which is
  * reset and filled (with DF_SLACK readable bytes behind). DF_SLACK bytes
  * behind the page are readable. False without memory. */
-bool encoding_to_utf8(struct bytes page, struct buf *room,
-                      struct bytes *utf8);
+bool encoding_to_utf8(struct bytes page, struct buf *room, struct bytes *utf8);
 
 #endif

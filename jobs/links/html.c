@@ -148,8 +148,8 @@ static bool report_base(struct html_scanner *s, struct scan *scan,
 static bool report(struct html_scanner *s, struct scan *scan,
                    const struct html_tag *tag)
 {
-    if (tag->href.data == NULL || scan->handler == NULL ||
-        in_template(scan) || !stays(s, scan)) {
+    if (tag->href.data == NULL || scan->handler == NULL || in_template(scan) ||
+        !stays(s, scan)) {
         return true;
     }
     return tag->known->element == HTML_BASE ? report_base(s, scan, tag)
@@ -360,9 +360,9 @@ static void read_markup(struct scan *scan, size_t less)
 static void see_text(struct scan *scan, size_t begin, size_t end)
 {
     if (begin < end && !in_template(scan)) {
-        html_opening_text(&scan->opening,
-                          bytes_of(scan->index.page.data + begin,
-                                   end - begin));
+        html_opening_text(
+            &scan->opening,
+            bytes_of(scan->index.page.data + begin, end - begin));
         see_wary(scan);
     }
 }

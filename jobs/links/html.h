@@ -13,6 +13,11 @@
  * is no failure but for memory, time is linear, memory is bounded by the
  * longest attribute value.
  *
+ * One tag is one link, in the order of the page: the copies that a tree
+ * builder makes of an unclosed <a> do not count, and of two <base> the first
+ * in the page is taken, also where a <table> would move the second before it.
+ * <select> holds any element, as the standard says since 2025.
+ *
  * One thread per scanner.
  */
 #ifndef JOBS_LINKS_HTML_H
@@ -26,8 +31,9 @@
 struct html_handler {
     /* href of the first <base> that has one; at most once in a page. */
     void (*base)(void *ctx, struct bytes href);
-    /* a[href] and area[href] of HTML (not svg's), outside of <template>: character references decoded, not stripped,
-     * not resolved. nofollow: its rel has that word, in any case. */
+    /* a[href] and area[href] of HTML (not svg's), outside of <template>:
+     * character references decoded, not stripped, not resolved. nofollow: its
+     * rel has that word, in any case. */
     void (*link)(void *ctx, struct bytes href, bool nofollow);
     void *ctx;
 };

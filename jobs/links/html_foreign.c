@@ -1,10 +1,5 @@
 #include "jobs/links/html_foreign.h"
 
-static struct html_node *node_at(struct html_foreign *f, size_t i)
-{
-    return &f->nodes[i];
-}
-
 static bool is_html(const struct html_node *node)
 {
     return node->space == HTML_SPACE_HTML;
@@ -15,6 +10,24 @@ static bool is_template(const struct html_node *node)
     return is_html(node) && node->known->element == HTML_TEMPLATE;
 }
 
+/* Sets what the node at the top says of its run. */
+static void join_run(struct html_foreign *f)
+{
+    struct html_node *top = &f->nodes[f->depth - 1];
+    const struct html_node *below = f->depth > 1 ? top - 1 : NULL;
+
+    top->run_begin = f->depth - 1;
+    top->run_traits = top->known->traits;
+    top->run_has_paragraph = top->known->element == HTML_P;
+    top->run_has_point = top->point != HTML_POINT_NONE;
+    if (below != NULL && is_html(below) == is_html(top)) {
+        top->run_begin = below->run_begin;
+        top->run_traits |= below->run_traits;
+        top->run_has_paragraph |= below->run_has_paragraph;
+        top->run_has_point |= below->run_has_point;
+    }
+}
+
 static void push(struct html_foreign *f, const struct html_tag *tag,
                  enum html_space space, enum html_point point)
 {
@@ -22,10 +35,10 @@ static void push(struct html_foreign *f, const struct html_tag *tag,
         f->guessed = true;
         return;
     }
-    f->nodes[f->depth++] = (struct html_node){ .name = tag->name,
-                                               .known = tag->known,
-                                               .space = space,
-                                               .point = point };
+    f->nodes[f->depth++] = (struct html_node){
+        .name = tag->name, .known = tag->known, .space = space, .point = point
+    };
+    join_run(f);
     f->templates += is_template(html_foreign_top(f));
 }
 
@@ -132,29 +145,24 @@ void html_foreign_enter(struct html_foreign *f, const struct html_tag *tag)
 
 /* ---- HTML inside an integration point ---- */
 
-/* Whether an element with one of the traits, or that element, is open above
- * the innermost integration point. */
-static bool has_open(const struct html_foreign *f, unsigned traits,
-                     enum html_element element)
+/* Whether one that others of its kind end is open above the innermost
+ * integration point. */
+static bool has_tangled(const struct html_foreign *f)
 {
-    for (size_t i = f->depth; i-- > 0 && is_html(&f->nodes[i]);) {
-        const struct html_name *known = f->nodes[i].known;
+    const struct html_node *top = html_foreign_top(f);
 
-        if ((known->traits & traits) != 0 ||
-            (element != HTML_OTHER && known->element == element)) {
-            return true;
-        }
-    }
-    return false;
+    return is_html(top) && (top->run_traits & HTML_TANGLED) != 0;
 }
 
 static void end_paragraph(struct html_foreign *f)
 {
-    if (is_html(html_foreign_top(f)) &&
-        html_foreign_top(f)->known->element == HTML_P) {
+    const struct html_node *top = html_foreign_top(f);
+
+    if (is_html(top) && top->known->element == HTML_P) {
         pop_to(f, f->depth - 1);
+        top = html_foreign_top(f); /* there is the svg at least */
     }
-    f->guessed |= has_open(f, 0, HTML_P);
+    f->guessed |= is_html(top) && top->run_has_paragraph;
 }
 
 void html_foreign_html(struct html_foreign *f, const struct html_tag *tag)
@@ -162,7 +170,7 @@ void html_foreign_html(struct html_foreign *f, const struct html_tag *tag)
     unsigned traits = tag->known->traits;
 
     if ((traits & HTML_FAR) != 0 ||
-        ((traits & HTML_TANGLED) != 0 && has_open(f, HTML_TANGLED, HTML_OTHER))) {
+        ((traits & HTML_TANGLED) != 0 && has_tangled(f))) {
         f->guessed = true;
     }
     if ((traits & HTML_BLOCK) != 0) {
@@ -177,34 +185,22 @@ void html_foreign_html(struct html_foreign *f, const struct html_tag *tag)
 
 /* The innermost node of that name in the run of nodes below `top` that are
  * all HTML's, or all not; depth where there is none. */
-static size_t find_in_run(struct html_foreign *f, size_t top, bool html,
+static size_t find_in_run(const struct html_foreign *f, size_t top, bool html,
                           struct bytes name)
 {
-    for (size_t i = top; i-- > 0 && is_html(node_at(f, i)) == html;) {
-        if (html_same_name(f->nodes[i].name, name)) {
+    size_t begin = top;
+
+    if (top > 0 && is_html(&f->nodes[top - 1]) == html) {
+        begin = f->nodes[top - 1].run_begin;
+    }
+    for (size_t i = top; i-- > begin;) {
+        struct bytes other = f->nodes[i].name;
+
+        if (other.len == name.len && html_same_name(other, name)) {
             return i;
         }
     }
     return f->depth;
-}
-
-/* Where that run begins. */
-static size_t run_begin(struct html_foreign *f, size_t top, bool html)
-{
-    while (top > 0 && is_html(node_at(f, top - 1)) == html) {
-        top--;
-    }
-    return top;
-}
-
-static bool has_point(const struct html_foreign *f, size_t begin)
-{
-    for (size_t i = begin; i < f->depth; i++) {
-        if (f->nodes[i].point != HTML_POINT_NONE) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* An end tag for what may be open outside of the svg or math. */
@@ -214,7 +210,8 @@ static void end_outside(struct html_foreign *f, struct bytes name,
     bool is_custom = memchr(name.data, '-', name.len) != NULL;
 
     f->guessed = true;
-    if (f->templates == 0 && ((known->traits & HTML_KNOWN) != 0 || is_custom)) {
+    if (f->templates == 0 &&
+        ((known->traits & HTML_KNOWN) != 0 || is_custom)) {
         pop_to(f, 0);
     }
 }
@@ -231,14 +228,14 @@ static void end_html(struct html_foreign *f, size_t top, struct bytes name,
     } else if ((known->traits & HTML_FAR) != 0) {
         end_outside(f, name, known);
     } else if ((known->traits & HTML_TANGLED) != 0) {
-        f->guessed |= has_open(f, HTML_TANGLED, HTML_OTHER); /* h1 by h2 */
+        f->guessed |= has_tangled(f); /* h1 by h2 */
     }
 }
 
 static void end_foreign(struct html_foreign *f, struct bytes name,
                         const struct html_name *known)
 {
-    size_t begin = run_begin(f, f->depth, false);
+    const struct html_node *top = html_foreign_top(f);
     size_t found = find_in_run(f, f->depth, false, name);
 
     if (known->element == HTML_P || known->element == HTML_BR) {
@@ -247,13 +244,13 @@ static void end_foreign(struct html_foreign *f, struct bytes name,
     } else if (found < f->depth) {
         pop_to(f, found);
     } else if ((known->traits & HTML_IGNORED) != 0 ||
-               (has_point(f, begin) && (known->traits & HTML_FAR) == 0)) {
+               (top->run_has_point && (known->traits & HTML_FAR) == 0)) {
         return; /* a body's end closes nothing; a point hides the outside */
-    } else if (begin == 0) {
+    } else if (top->run_begin == 0) {
         end_outside(f, name, known);
     } else {
         f->guessed = true;
-        end_html(f, begin, name, known);
+        end_html(f, top->run_begin, name, known);
     }
 }
 

@@ -29,9 +29,9 @@ enum html_space { HTML_SPACE_HTML, HTML_SPACE_SVG, HTML_SPACE_MATH };
 /* What a foreign element lets stand in it. */
 enum html_point {
     HTML_POINT_NONE,
-    HTML_POINT_HTML,  /* HTML: foreignObject, desc, title ... */
-    HTML_POINT_TEXT,  /* HTML but for mglyph, malignmark: mi, mo ... */
-    HTML_POINT_SVG    /* svg alone: annotation-xml */
+    HTML_POINT_HTML, /* HTML: foreignObject, desc, title ... */
+    HTML_POINT_TEXT, /* HTML but for mglyph, malignmark: mi, mo ... */
+    HTML_POINT_SVG   /* svg alone: annotation-xml */
 };
 
 struct html_node {
@@ -39,6 +39,11 @@ struct html_node {
     const struct html_name *known;
     enum html_space space;
     enum html_point point;
+    /* Of the run of nodes up to this one that are all HTML's, or all not. */
+    size_t run_begin;
+    unsigned run_traits;
+    bool run_has_paragraph;
+    bool run_has_point;
 };
 
 struct html_foreign {
@@ -48,8 +53,8 @@ struct html_foreign {
     bool guessed;
 };
 
-static inline const struct html_node *
-html_foreign_top(const struct html_foreign *f)
+static inline const struct html_node *html_foreign_top(
+    const struct html_foreign *f)
 {
     return &f->nodes[f->depth - 1];
 }

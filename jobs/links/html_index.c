@@ -86,9 +86,9 @@ AVX2 static inline __m256i table_32(const uint8_t *table)
 /* Bits of the bytes that are of some of the classes. */
 AVX2 static inline uint64_t of_32(__m256i classes, char some)
 {
-    __m256i none = _mm256_cmpeq_epi8(
-        _mm256_and_si256(classes, _mm256_set1_epi8(some)),
-        _mm256_setzero_si256());
+    __m256i none =
+        _mm256_cmpeq_epi8(_mm256_and_si256(classes, _mm256_set1_epi8(some)),
+                          _mm256_setzero_si256());
 
     return (uint32_t)~_mm256_movemask_epi8(none);
 }
@@ -216,7 +216,8 @@ void html_index_move(struct html_index *x, size_t at)
     for (unsigned mark = 0; mark < HTML_MARKS; mark++) {
         uint64_t *masks = x->masks[mark];
 
-        memset(masks + steps, 0, (HTML_INDEX_STEPS + 1 - steps) * sizeof *masks);
+        memset(masks + steps, 0,
+               (HTML_INDEX_STEPS + 1 - steps) * sizeof *masks);
         if (left < steps * HTML_INDEX_STEP) {
             masks[steps - 1] &= ~(UINT64_MAX << left % HTML_INDEX_STEP);
         }

@@ -25,8 +25,8 @@ enum html_mark {
 };
 
 enum {
-    HTML_INDEX_STEP = 64,   /* bytes that one mask tells of */
-    HTML_INDEX_STEPS = 64,  /* a stretch of 4 KiB: its masks stay in L1 */
+    HTML_INDEX_STEP = 64,  /* bytes that one mask tells of */
+    HTML_INDEX_STEPS = 64, /* a stretch of 4 KiB: its masks stay in L1 */
     HTML_INDEX_SPAN = HTML_INDEX_STEP * HTML_INDEX_STEPS
 };
 

@@ -72,8 +72,9 @@ struct html_name {
  * names that nothing depends on. */
 const struct html_name *html_name_of(struct bytes name);
 
-/* Whether it may be worth asking html_name_of for more than HTML_OTHER or
- * "no HTML_TEXT" outside of svg and math: cheap, never wrongly false. */
+/* Whether a start tag of that first letter and length may be one that the
+ * scanner stops at in plain HTML; cheap, true for some others. Not for <a>,
+ * which is the most frequent. */
 bool html_name_may_matter(uint8_t first, size_t len);
 
 /* Both in lower case the same (ASCII). */

@@ -34,8 +34,8 @@ void html_opening_text(struct html_opening *o, struct bytes text)
         if (text.data[at] == '\0') {
             o->place = HTML_IN_BODY; /* and is dropped */
         } else if (!html_is_blank(text.data[at]) &&
-                   !is_blank_reference(
-                       bytes_of(text.data + at, text.len - at), &taken)) {
+                   !is_blank_reference(bytes_of(text.data + at, text.len - at),
+                                       &taken)) {
             see_words(o);
             return;
         }

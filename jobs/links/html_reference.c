@@ -140,15 +140,16 @@ static size_t named(struct bytes text, uint32_t points[HTML_REFERENCE_POINTS])
     value = find(bytes_of(text.data + 1, end - 1));
     next = end < text.len ? text.data[end] : '\0';
     if (value == NULL ||
-        (next != ';' &&
-         (*value != ':' || next == '=' || is_letter(next) || is_digit(next)))) {
+        (next != ';' && (*value != ':' || next == '=' || is_letter(next) ||
+                         is_digit(next)))) {
         return 0;
     }
     read_points(value + 1, points);
     return next == ';' ? end + 1 : end;
 }
 
-size_t html_reference(struct bytes text, uint32_t points[HTML_REFERENCE_POINTS])
+size_t html_reference(struct bytes text,
+                      uint32_t points[HTML_REFERENCE_POINTS])
 {
     if (text.len > 1 && text.data[1] == '#') {
         points[1] = 0;
@@ -206,17 +207,16 @@ static size_t put_reference(struct bytes text, struct buf *out)
     return taken;
 }
 
-bool html_value_decode(struct bytes raw, struct buf *room,
-                       struct bytes *value)
+bool html_value_decode(struct bytes raw, struct buf *room, struct bytes *value)
 {
     *value = raw;
     if (is_plain(raw)) {
         return true;
     }
-    /* A NUL gives three bytes; a reference never more than twice its own
-     * (&lt; with a stroke is the longest against its name). */
+    /* A NUL gives three bytes, and nothing gives more for its own: the
+     * shortest reference to two code points has five bytes. */
     buf_reset(room);
-    if (!buf_reserve(room, 3 * raw.len + 2 * UTF8_POINT_MAX)) {
+    if (!buf_reserve(room, 3 * raw.len + 1)) {
         return false;
     }
     for (size_t at = 0; at < raw.len;) {

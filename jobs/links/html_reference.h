@@ -13,7 +13,8 @@ enum { HTML_REFERENCE_POINTS = 2 /* most code points of one reference */ };
  * of text it takes, 0 when it is none, and its code points (0 behind the
  * last). A name without its semicolon counts only where no = or letter or
  * digit follows: the rule for attributes. */
-size_t html_reference(struct bytes text, uint32_t points[HTML_REFERENCE_POINTS]);
+size_t html_reference(struct bytes text,
+                      uint32_t points[HTML_REFERENCE_POINTS]);
 
 /* A value as it stands in the page into what the parser makes of it:
  * references decoded, CR and CRLF into LF, NUL into U+FFFD. Gives raw itself

@@ -68,9 +68,8 @@ const char *const html_reference_names['z' - 'A' + 1] = {
     ['J' - 'A'] =
         "Jcirc=134 Jcy=419 Jfr=1D50D Jopf=1D541 Jscr=1D4A5 Jsercy=408 "
         "Jukcy=404 ",
-    ['K' - 'A'] =
-        "KHcy=425 KJcy=40C Kappa=39A Kcedil=136 Kcy=41A Kfr=1D50E "
-        "Kopf=1D542 Kscr=1D4A6 ",
+    ['K' - 'A'] = "KHcy=425 KJcy=40C Kappa=39A Kcedil=136 Kcy=41A Kfr=1D50E "
+                  "Kopf=1D542 Kscr=1D4A6 ",
     ['L' - 'A'] =
         "LJcy=409 LT:3C Lacute=139 Lambda=39B Lang=27EA Laplacetrf=2112 "
         "Larr=219E Lcaron=13D Lcedil=13B Lcy=41B LeftAngleBracket=27E8 "
@@ -89,9 +88,8 @@ const char *const html_reference_names['z' - 'A' + 1] = {
         "Longleftrightarrow=27FA Longrightarrow=27F9 Lopf=1D543 "
         "LowerLeftArrow=2199 LowerRightArrow=2198 Lscr=2112 Lsh=21B0 "
         "Lstrok=141 Lt=226A ",
-    ['M' - 'A'] =
-        "Map=2905 Mcy=41C MediumSpace=205F Mellintrf=2133 Mfr=1D510 "
-        "MinusPlus=2213 Mopf=1D544 Mscr=2133 Mu=39C ",
+    ['M' - 'A'] = "Map=2905 Mcy=41C MediumSpace=205F Mellintrf=2133 Mfr=1D510 "
+                  "MinusPlus=2213 Mopf=1D544 Mscr=2133 Mu=39C ",
     ['N' - 'A'] =
         "NJcy=40A Nacute=143 Ncaron=147 Ncedil=145 Ncy=41D "
         "NegativeMediumSpace=200B NegativeThickSpace=200B "
@@ -132,8 +130,7 @@ const char *const html_reference_names['z' - 'A' + 1] = {
         "PrecedesEqual=2AAF PrecedesSlantEqual=227C PrecedesTilde=227E "
         "Prime=2033 Product=220F Proportion=2237 Proportional=221D "
         "Pscr=1D4AB Psi=3A8 ",
-    ['Q' - 'A'] =
-        "QUOT:22 Qfr=1D514 Qopf=211A Qscr=1D4AC ",
+    ['Q' - 'A'] = "QUOT:22 Qfr=1D514 Qopf=211A Qscr=1D4AC ",
     ['R' - 'A'] =
         "RBarr=2910 REG:AE Racute=154 Rang=27EB Rarr=21A0 Rarrtl=2916 "
         "Rcaron=158 Rcedil=156 Rcy=420 Re=211C ReverseElement=220B "
@@ -179,10 +176,8 @@ const char *const html_reference_names['z' - 'A' + 1] = {
         "Verbar=2016 Vert=2016 VerticalBar=2223 VerticalLine=7C "
         "VerticalSeparator=2758 VerticalTilde=2240 VeryThinSpace=200A "
         "Vfr=1D519 Vopf=1D54D Vscr=1D4B1 Vvdash=22AA ",
-    ['W' - 'A'] =
-        "Wcirc=174 Wedge=22C0 Wfr=1D51A Wopf=1D54E Wscr=1D4B2 ",
-    ['X' - 'A'] =
-        "Xfr=1D51B Xi=39E Xopf=1D54F Xscr=1D4B3 ",
+    ['W' - 'A'] = "Wcirc=174 Wedge=22C0 Wfr=1D51A Wopf=1D54E Wscr=1D4B2 ",
+    ['X' - 'A'] = "Xfr=1D51B Xi=39E Xopf=1D54F Xscr=1D4B3 ",
     ['Y' - 'A'] =
         "YAcy=42F YIcy=407 YUcy=42E Yacute:DD Ycirc=176 Ycy=42B Yfr=1D51C "
         "Yopf=1D550 Yscr=1D4B4 Yuml=178 ",

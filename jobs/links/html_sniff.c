@@ -84,12 +84,12 @@ bool html_looks_like(struct bytes page)
         if (begins_with(page, "<!--")) {
             has_comment = true;
             if (!drop_to(&page, "-->")) {
-                break;
+                return !is_xml;
             }
         } else if (begins_with(page, "<?xml")) {
             is_xml = true;
             if (!drop_to(&page, "?>")) {
-                break;
+                return false;
             }
         } else {
             break;

@@ -33,7 +33,8 @@ size_t html_skip_comment(struct html_index *x, size_t at)
     }
     while (at < x->page.len) {
         at = html_skip_greater(x, at);
-        if (ends_with(x, begin, at, "-->") || ends_with(x, begin, at, "--!>")) {
+        if (ends_with(x, begin, at, "-->") ||
+            ends_with(x, begin, at, "--!>")) {
             return at;
         }
     }
@@ -72,8 +73,8 @@ size_t html_find_end_tag(struct html_index *x, size_t at, struct bytes name)
 
     for (;;) {
         at = html_index_next(x, HTML_LESS, at);
-        if (at >= len || (begins_with(x, at, "</") &&
-                          has_name(x, at + 2, name))) {
+        if (at >= len ||
+            (begins_with(x, at, "</") && has_name(x, at + 2, name))) {
             return at;
         }
         at++;
@@ -136,4 +137,3 @@ size_t html_find_script_end(struct html_index *x, size_t at)
     }
     return x->page.len;
 }
-

@@ -12,6 +12,11 @@ new_view() {
     deltafold init view wordcount "$@" --shards "$SHARDS" >>said 2>&1
 }
 
+# new_graph [OPTION=VALUE ...]: an empty view of links, in ./view
+new_graph() {
+    deltafold init view links "$@" --shards "$SHARDS" >>said 2>&1
+}
+
 # fold BATCH ... [--OPTION ...]
 fold() {
     deltafold run view --install="$INSTALL" "$@" >>said 2>&1
@@ -39,6 +44,7 @@ batches() {
 take_back() {
     mkdir zz-back
     cp -R "$1/inserted" zz-back/deleted
+    [ ! -f "$1/manifest.tsv" ] || cp "$1/manifest.tsv" zz-back/
     fold zz-back
     rows
     echo "taken back: digest $(digest)"

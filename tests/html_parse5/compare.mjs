@@ -36,13 +36,21 @@ function* linked(node) {
     }
 }
 
+// Where links are looked for. In a page of frames that is the head: blanks
+// behind </html> may bring back copies of links whose body is gone.
+function linkedPart(tree) {
+    const root = tree.childNodes.find((n) => n.tagName === 'html');
+    const hasFrames = root.childNodes.some((n) => n.tagName === 'frameset');
+    return hasFrames ? root.childNodes.find((n) => n.tagName === 'head') : tree;
+}
+
 const escape = (text) => text.replace(/[\0-\x1f\x7f\\]/g, (c) =>
     '\\x' + c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0'));
 
 // In the order of the tags; the copies of an element count once.
 function links(page) {
     const found = new Map();
-    for (const e of linked(parse(page, OPTIONS))) {
+    for (const e of linked(linkedPart(parse(page, OPTIONS)))) {
         const place = e.sourceCodeLocation; // some copies have none
         if (place) found.set(place.startOffset, e);
     }

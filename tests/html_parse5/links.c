@@ -30,8 +30,7 @@ static void print_random(uint64_t seed, unsigned long n)
 
     while (n-- > 0) {
         /* Few kinds at once: each has its own ways to meet the others. */
-        unsigned kinds =
-            1U + (unsigned)(html_pages_random(&seed) % all_kinds);
+        unsigned kinds = 1U + (unsigned)(html_pages_random(&seed) % all_kinds);
 
         buf_reset(&page);
         html_pages_make(&seed, kinds, 14, &page);
