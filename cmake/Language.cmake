@@ -24,6 +24,11 @@ target_compile_options(deltafold_language INTERFACE
     -Wundef -Wvla -Wformat=2 -Wswitch-enum -Wpointer-arith -fno-common
     $<$<BOOL:${DELTAFOLD_WERROR}>:-Werror>)
 
+if(DELTAFOLD_FUZZ)
+    target_compile_options(deltafold_language INTERFACE
+        -fsanitize=fuzzer-no-link)
+endif()
+
 if(DELTAFOLD_SANITIZE)
     target_compile_options(deltafold_language INTERFACE
         -fsanitize=${DELTAFOLD_SANITIZE} -fno-sanitize-recover=all

@@ -29,9 +29,9 @@ struct worker {
     struct reader *reader;
     struct combine *combine;
     void *mapper;
-    bool reports;       /* the calling thread: shows progress */
-    bool deletes;       /* what is being read is deleted */
-    uint64_t inserted;  /* documents mapped */
+    bool reports;      /* the calling thread: shows progress */
+    bool deletes;      /* what is being read is deleted */
+    uint64_t inserted; /* documents mapped */
     uint64_t deleted;
     size_t failed_unit; /* the unit of the failure below */
     enum df_status status;
@@ -107,8 +107,9 @@ size_t crew_memory(const struct engine_options *options)
 struct reader_cut crew_cut(const struct jobspec *job,
                            const struct engine_options *options)
 {
-    size_t share = crew_memory(options) / WHOLE_SHARE / crew_threads(options);
+    size_t share = crew_memory(options) / WHOLE_SHARE;
 
+    share = share > WHOLE_MIN ? share : WHOLE_MIN;
     return (struct reader_cut){
         .pieces = job->job->pieces(job->config),
         .raw = job->job->raw,

@@ -19,8 +19,8 @@
 
 struct fold {
     struct row_shape shape;
-    struct run_source *run;    /* rewound by the fold */
-    struct run_writer *copy;   /* gets every row of the run; NULL for none */
+    struct run_source *run;  /* rewound by the fold */
+    struct run_writer *copy; /* gets every row of the run; NULL for none */
     bool allow_negative;
     struct install_negatives *negatives;
     const volatile sig_atomic_t *stop; /* NULL for none */

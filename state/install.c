@@ -81,12 +81,12 @@ static double dirty_bytes(const struct store_size *size,
                           const struct install_shard *run)
 {
     double leaves = (double)size->leaf_pages;
-    double hit = leaves == 0 ? 0
-                             : leaves * (1 - exp(-(double)run->rows_bound /
-                                                 leaves));
+    double hit = leaves == 0
+                     ? 0
+                     : leaves * (1 - exp(-(double)run->rows_bound / leaves));
     /* Pages of a tree that grows at random are about two thirds full. */
-    double fresh = 1.5 * ((double)run->bytes_bound +
-                          10 * (double)run->rows_bound);
+    double fresh =
+        1.5 * ((double)run->bytes_bound + 10 * (double)run->rows_bound);
 
     return hit * 1.2 * size->page_size + fresh;
 }
@@ -136,8 +136,7 @@ static enum df_status plan(struct work *w)
     }
     /* Rows that come in order into an empty view are best packed. */
     w->overwrite = w->overwrite || empty;
-    w->b->entry->method = w->overwrite ? INSTALL_OVERWRITE
-                                       : INSTALL_INCREMENT;
+    w->b->entry->method = w->overwrite ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
     return status;
 }
 
@@ -161,7 +160,8 @@ static enum df_status prepare_increment(struct work *w, unsigned i,
         status = store_begin(&s->t, s->store, STORE_WRITE, err);
     }
     if (status == DF_OK) {
-        status = fold_increment(&s->fold, s->t, shard_rows_table(&s->state), err);
+        status =
+            fold_increment(&s->fold, s->t, shard_rows_table(&s->state), err);
     }
     if (status == DF_OK && s->writer != NULL) {
         int fd = w->pending.runs[i].fd;
@@ -303,10 +303,9 @@ static enum df_status commit_open(struct work *w, unsigned i,
 {
     struct shard_work *s = &w->shard[i];
     struct store_txn *t = s->t;
-    enum df_status status =
-        shard_advance(t, &s->state, w->pending.seq,
-                      shard_after(&s->state, &s->fold), w->overwrite,
-                      i == 0 ? &w->pending.record : NULL, err);
+    enum df_status status = shard_advance(
+        t, &s->state, w->pending.seq, shard_after(&s->state, &s->fold),
+        w->overwrite, i == 0 ? &w->pending.record : NULL, err);
 
     s->t = NULL;
     if (status != DF_OK) {

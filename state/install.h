@@ -30,17 +30,17 @@ enum { INSTALL_NEGATIVES_MAX = 10000 };
 void install_negatives_fini(struct install_negatives *n);
 
 struct install_batch {
-    enum install_method method; /* INCREMENT or OVERWRITE; an increment that
-        would dirty more pages than `memory` allows becomes an overwrite */
+    enum install_method method;   /* INCREMENT or OVERWRITE; an increment that
+          would dirty more pages than `memory` allows becomes an overwrite */
     struct install_shard *shards; /* as many as the view has */
     struct ledger_entry *entry;   /* filled but for what install sets; on
         success complete, with the method that was used */
     const struct ledger_file *files;
     size_t file_count;
-    size_t memory;    /* bytes for dirty pages, all shards together */
+    size_t memory; /* bytes for dirty pages, all shards together */
     unsigned threads;
     bool allow_negative;
-    bool record_high; /* the name becomes the ledger's greatest */
+    bool record_high;   /* the name becomes the ledger's greatest */
     int64_t started_us; /* CLOCK_MONOTONIC when reading began; the entry's
                            measured_us is counted from it */
     const volatile sig_atomic_t *stop; /* not 0: abort, DF_INTERRUPTED */

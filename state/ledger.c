@@ -54,15 +54,24 @@ struct number {
         key, offsetof(struct ledger_entry, field)                             \
     }
 static const struct number numbers[] = {
-    NUMBER("seq", seq),           NUMBER("ins", inserted),
-    NUMBER("del", deleted),       NUMBER("quar", quarantined),
-    NUMBER("bytes", input_bytes), NUMBER("pairs", pairs),
-    NUMBER("run", run_rows),      NUMBER("add", rows_added),
-    NUMBER("chg", rows_changed),  NUMBER("rem", rows_removed),
-    NUMBER("rows", rows),         NUMBER("spills", spills),
-    NUMBER("pred", predicted_us), NUMBER("meas", measured_us),
-    NUMBER("map", map_us),        NUMBER("red", reduce_us),
-    NUMBER("inst", install_us),   NUMBER("recs", records),
+    NUMBER("seq", seq),
+    NUMBER("ins", inserted),
+    NUMBER("del", deleted),
+    NUMBER("quar", quarantined),
+    NUMBER("bytes", input_bytes),
+    NUMBER("pairs", pairs),
+    NUMBER("run", run_rows),
+    NUMBER("add", rows_added),
+    NUMBER("chg", rows_changed),
+    NUMBER("rem", rows_removed),
+    NUMBER("rows", rows),
+    NUMBER("spills", spills),
+    NUMBER("pred", predicted_us),
+    NUMBER("meas", measured_us),
+    NUMBER("map", map_us),
+    NUMBER("red", reduce_us),
+    NUMBER("inst", install_us),
+    NUMBER("recs", records),
     NUMBER("skip", records_skipped),
 };
 enum {

@@ -33,8 +33,8 @@ const char *install_method_name(enum install_method m);
 
 /* A file of a batch as the ledger keeps it. */
 struct ledger_file {
-    bool inserted;    /* else deleted */
-    bool quarantined; /* was left out by --on-negative=quarantine */
+    bool inserted;     /* else deleted */
+    bool quarantined;  /* was left out by --on-negative=quarantine */
     struct bytes path; /* below the batch directory */
     struct bytes id;
     uint64_t length;
@@ -56,14 +56,14 @@ struct ledger_entry {
     uint64_t quarantined;
     uint64_t records;         /* of archives (WARC) ... */
     uint64_t records_skipped; /* ... that were no documents */
-    uint64_t input_bytes; /* on disk */
-    uint64_t pairs;       /* emitted by map */
-    uint64_t run_rows;    /* left after reduce */
-    bool rows_seen;       /* the method saw the three below */
+    uint64_t input_bytes;     /* on disk */
+    uint64_t pairs;           /* emitted by map */
+    uint64_t run_rows;        /* left after reduce */
+    bool rows_seen;           /* the method saw the three below */
     uint64_t rows_added;
     uint64_t rows_changed;
     uint64_t rows_removed;
-    uint64_t rows; /* of the view, after; set by install */
+    uint64_t rows;              /* of the view, after; set by install */
     struct hash128 view_before; /* set by install */
     struct hash128 view_after;  /* set by install */
 

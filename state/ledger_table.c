@@ -154,8 +154,8 @@ enum df_status ledger_table_get(struct store_txn *t, uint64_t seq,
 {
     uint8_t room[8];
     struct bytes value;
-    enum df_status status = store_get(t, STORE_LEDGER, seq_key(room, seq),
-                                      &value, found, err);
+    enum df_status status =
+        store_get(t, STORE_LEDGER, seq_key(room, seq), &value, found, err);
 
     if (status == DF_OK && *found && !ledger_entry_decode(value, e)) {
         return damaged(err);
@@ -256,10 +256,10 @@ static enum df_status visit_block(void *ctx, uint32_t number,
     return DF_OK;
 }
 
-enum df_status ledger_table_files(
-    struct store_txn *t, uint64_t seq,
-    bool (*each)(void *ctx, const struct ledger_file *), void *ctx,
-    struct df_error *err)
+enum df_status ledger_table_files(struct store_txn *t, uint64_t seq,
+                                  bool (*each)(void *ctx,
+                                               const struct ledger_file *),
+                                  void *ctx, struct df_error *err)
 {
     struct visit v = { .each = each, .ctx = ctx };
 

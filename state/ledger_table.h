@@ -43,10 +43,11 @@ enum df_status ledger_table_by_digest(struct store_txn *t,
                                       struct hash128 digest,
                                       struct ledger_entry *e, bool *found,
                                       struct df_error *err) DF_MUST_CHECK;
-enum df_status ledger_table_files(
-    struct store_txn *t, uint64_t seq,
-    bool (*each)(void *ctx, const struct ledger_file *), void *ctx,
-    struct df_error *err) DF_MUST_CHECK;
+enum df_status ledger_table_files(struct store_txn *t, uint64_t seq,
+                                  bool (*each)(void *ctx,
+                                               const struct ledger_file *),
+                                  void *ctx,
+                                  struct df_error *err) DF_MUST_CHECK;
 
 /* Copies entry `seq` of `from` to `to` under the number `as`, with its files
  * as they are. */

@@ -27,8 +27,8 @@ enum df_status shard_state_load(struct store_txn *t, struct shard_state *s,
 {
     struct bytes v;
     bool found;
-    enum df_status status = store_get(t, STORE_META, bytes_of_string("shard"),
-                                      &v, &found, err);
+    enum df_status status =
+        store_get(t, STORE_META, bytes_of_string("shard"), &v, &found, err);
 
     if (status != DF_OK) {
         return status;
@@ -80,8 +80,7 @@ enum df_status meta_text_store(struct store_txn *t, const char *name,
     return store_put(t, STORE_META, bytes_of_string(name), text, err);
 }
 
-enum df_status definition_load(struct store_txn *t,
-                               struct view_definition *d,
+enum df_status definition_load(struct store_txn *t, struct view_definition *d,
                                uint64_t *generation, unsigned *shard,
                                struct df_error *err)
 {

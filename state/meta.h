@@ -51,8 +51,7 @@ enum df_status meta_text_store(struct store_txn *t, const char *name,
 
 /* The definition as stored: shape, number of shards and generation before
  * the text. load's text is borrowed from the transaction. */
-enum df_status definition_load(struct store_txn *t,
-                               struct view_definition *d,
+enum df_status definition_load(struct store_txn *t, struct view_definition *d,
                                uint64_t *generation, unsigned *shard,
                                struct df_error *err) DF_MUST_CHECK;
 enum df_status definition_store(struct store_txn *t,

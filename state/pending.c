@@ -61,8 +61,7 @@ enum df_status pending_open_rows(struct pending *p, const struct view *v,
         p->runs[shard].fd =
             open((const char *)path.data, flags | O_CLOEXEC, FILE_MODE);
         if (p->runs[shard].fd < 0) {
-            status =
-                error_errno(err, errno, "%s", (const char *)path.data);
+            status = error_errno(err, errno, "%s", (const char *)path.data);
         }
     }
     buf_fini(&path);
@@ -92,8 +91,7 @@ static bool encode_body(const struct pending *p, unsigned shards,
 
     for (unsigned i = 0; ok && i < shards; i++) {
         ok = append_be64(b, p->runs[i].begin) &&
-             append_be64(b, p->runs[i].end) &&
-             append_be64(b, p->runs[i].rows);
+             append_be64(b, p->runs[i].end) && append_be64(b, p->runs[i].rows);
     }
     return ok && append_counted(b, buf_bytes(&p->record.entry)) &&
            append_counted(b, buf_bytes(&p->record.blocks));
@@ -170,15 +168,15 @@ static enum df_status publish(const struct view *v, struct bytes content,
     if (status == DF_OK) {
         status = sync_directory((const char *)directory.data, err);
     }
-    if (status == DF_OK && rename((const char *)fresh.data,
-                                  (const char *)final.data) != 0) {
-        status = error_errno(err, errno, "%s", (const char *)final.data);
+    if (status == DF_OK &&
+        rename((const char *)fresh.data, (const char *) final.data) != 0) {
+        status = error_errno(err, errno, "%s", (const char *) final.data);
     }
     if (status == DF_OK) {
         status = sync_directory((const char *)directory.data, err);
         if (status != DF_OK) {
             /* Not surely decided: take it back. */
-            (void)unlink((const char *)final.data);
+            (void)unlink((const char *) final.data);
         }
     }
     buf_fini(&fresh);
@@ -297,8 +295,8 @@ static enum df_status decode(struct pending *p, const struct view *v,
 }
 
 /* Reads a whole file; *there is false when it does not exist. */
-static enum df_status read_file(const char *path, struct buf *out,
-                                bool *there, struct df_error *err)
+static enum df_status read_file(const char *path, struct buf *out, bool *there,
+                                struct df_error *err)
 {
     enum df_status status = DF_OK;
     struct stat st;
@@ -314,8 +312,8 @@ static enum df_status read_file(const char *path, struct buf *out,
         status = error_no_memory(err);
     }
     while (status == DF_OK && out->len < (size_t)st.st_size) {
-        ssize_t n = read(fd, out->data + out->len,
-                         (size_t)st.st_size - out->len);
+        ssize_t n =
+            read(fd, out->data + out->len, (size_t)st.st_size - out->len);
 
         if (n < 0 && errno != EINTR) {
             status = error_errno(err, errno, "%s", path);

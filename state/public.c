@@ -109,10 +109,11 @@ enum df_status df_view_get(struct df_view *v, const void *key, size_t key_len,
     return status;
 }
 
-enum df_status df_view_each(
-    struct df_view *v, const void *prefix, size_t prefix_len,
-    int (*each)(void *ctx, const struct df_view_row *row), void *ctx,
-    struct df_error *err)
+enum df_status df_view_each(struct df_view *v, const void *prefix,
+                            size_t prefix_len,
+                            int (*each)(void *ctx,
+                                        const struct df_view_row *row),
+                            void *ctx, struct df_error *err)
 {
     struct snapshot_scan *scan;
     const struct snapshot_row *row = NULL;
@@ -126,12 +127,12 @@ enum df_status df_view_each(
         if (status != DF_OK || row == NULL) {
             break;
         }
-        more = each(ctx, &(struct df_view_row){
-                             .key = row->key.data,
-                             .key_len = row->key.len,
-                             .element = row->element.data,
-                             .element_len = row->element.len,
-                             .values = row->values }) == 0;
+        more =
+            each(ctx, &(struct df_view_row){ .key = row->key.data,
+                                             .key_len = row->key.len,
+                                             .element = row->element.data,
+                                             .element_len = row->element.len,
+                                             .values = row->values }) == 0;
     }
     snapshot_scan_close(scan);
     return status;

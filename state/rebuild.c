@@ -108,8 +108,8 @@ static enum df_status fill_table(struct rebuild *r, unsigned i, size_t chunk)
     const struct shard_state empty = { 0 };
     struct shard_rebuild *s = &r->shard[i];
     struct store_txn *last;
-    enum df_status status = fold_overwrite(&s->fold, r->stores[i], &empty,
-                                           chunk, &last, &s->err);
+    enum df_status status =
+        fold_overwrite(&s->fold, r->stores[i], &empty, chunk, &last, &s->err);
 
     return status == DF_OK ? store_commit(last, &s->err) : status;
 }
@@ -129,10 +129,9 @@ static void fill_shard(struct rebuild *r, unsigned i)
         .negatives = &s->negatives,
         .stop = r->b->stop,
     };
-    s->status = store_reserve(r->stores[i],
-                              4 * run->bytes_bound + 64 * run->rows_bound +
-                                  CHUNK_MAX,
-                              &s->err);
+    s->status = store_reserve(
+        r->stores[i], 4 * run->bytes_bound + 64 * run->rows_bound + CHUNK_MAX,
+        &s->err);
     while (s->status == DF_OK) {
         s->status = fill_table(r, i, (size_t)chunk);
         if (s->status == DF_OK ||
@@ -168,8 +167,7 @@ static enum df_status digest_before(struct rebuild *r)
     enum df_status status = DF_OK;
 
     r->b->entry->view_before = (struct hash128){ 0, 0 };
-    for (unsigned i = 0; status == DF_OK && i < r->v->definition.shards;
-         i++) {
+    for (unsigned i = 0; status == DF_OK && i < r->v->definition.shards; i++) {
         struct shard_state state;
 
         status = shard_look(r->v->stores[i], &state, r->err);
@@ -209,8 +207,7 @@ static enum df_status advance(struct rebuild *r, unsigned i,
 {
     struct shard_state state = { 0 };
     struct store_txn *t;
-    enum df_status status =
-        store_begin(&t, r->stores[i], STORE_WRITE, r->err);
+    enum df_status status = store_begin(&t, r->stores[i], STORE_WRITE, r->err);
 
     if (status != DF_OK) {
         return status;

@@ -63,8 +63,7 @@ bool row_key_append(struct buf *out, struct row_shape shape, struct bytes key,
 
 /* The row keys of all elements of key begin with this (jobs with elements);
  * for jobs without, it is the row key itself. Appended to out. */
-bool row_key_prefix(struct buf *out, struct row_shape shape,
-                    struct bytes key);
+bool row_key_prefix(struct buf *out, struct row_shape shape, struct bytes key);
 
 /* The bytes with which the row keys of all keys that begin with `prefix`
  * begin, appended to out. */
@@ -82,8 +81,8 @@ bool row_join(struct buf *out, struct bytes head, struct bytes tail);
 /* Takes a full row key apart. Unescaped bytes are appended to room, into
  * which key and element point; false without memory or when the row key is
  * malformed. */
-bool row_decode(struct row_shape shape, struct bytes row_key,
-                struct buf *room, struct bytes *key, struct bytes *element);
+bool row_decode(struct row_shape shape, struct bytes row_key, struct buf *room,
+                struct bytes *key, struct bytes *element);
 
 /* The shard or partition of a key among n: by the top bits of its hash. */
 static inline unsigned row_part(uint64_t key_hash, unsigned n)

@@ -36,8 +36,8 @@ struct snapshot_state snapshot_state(const struct snapshot *s);
 
 /* The values of one row. *found tells whether it exists. */
 enum df_status snapshot_get(struct snapshot *s, struct bytes key,
-                            struct bytes element, int64_t *values,
-                            bool *found, struct df_error *err) DF_MUST_CHECK;
+                            struct bytes element, int64_t *values, bool *found,
+                            struct df_error *err) DF_MUST_CHECK;
 
 /* A row as readers see it; borrowed until the next call on the scan. */
 struct snapshot_row {
@@ -69,8 +69,8 @@ void snapshot_scan_close(struct snapshot_scan *scan);
 
 /* One shard's rows as a run, in head order (verify, overwrite). Valid while
  * the snapshot is; closed by snapshot_shard_close. */
-enum df_status snapshot_shard_open(struct run_source **run,
-                                   struct snapshot *s, unsigned shard,
+enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
+                                   unsigned shard,
                                    struct df_error *err) DF_MUST_CHECK;
 void snapshot_shard_close(struct run_source *run); /* takes NULL */
 
@@ -97,9 +97,10 @@ struct bytes snapshot_ledger_high(const struct snapshot *s);
 struct bytes snapshot_ledger_covered(const struct snapshot *s);
 /* The files of one entry, in the order they were given to install; stops
  * when each returns false. */
-enum df_status snapshot_ledger_files(
-    struct snapshot *s, uint64_t seq,
-    bool (*each)(void *ctx, const struct ledger_file *), void *ctx,
-    struct df_error *err) DF_MUST_CHECK;
+enum df_status snapshot_ledger_files(struct snapshot *s, uint64_t seq,
+                                     bool (*each)(void *ctx,
+                                                  const struct ledger_file *),
+                                     void *ctx,
+                                     struct df_error *err) DF_MUST_CHECK;
 
 #endif

@@ -338,7 +338,6 @@ enum df_status store_open(struct store **out, const char *path,
 {
     struct store *s = calloc(1, sizeof *s);
     bool not_there = false;
-    struct stat st;
     enum df_status status;
 
     *out = NULL;

@@ -103,8 +103,7 @@ enum df_status store_empty(struct store_txn *t, enum store_table table,
  * false. replace and remove act on the entry that was found last.
  */
 enum df_status store_cursor_open(struct store_cursor **out,
-                                 struct store_txn *t,
-                                 enum store_table table,
+                                 struct store_txn *t, enum store_table table,
                                  struct df_error *err) DF_MUST_CHECK;
 void store_cursor_close(struct store_cursor *c); /* takes NULL */
 enum df_status store_cursor_seek(struct store_cursor *c, struct bytes key,
@@ -123,8 +122,8 @@ enum df_status store_cursor_prev(struct store_cursor *c, struct bytes *key,
                                  struct df_error *err) DF_MUST_CHECK;
 /* The first key behind `key`, which is in the table. */
 enum df_status store_cursor_after(struct store_cursor *c, struct bytes key,
-                                  struct bytes *found_key,
-                                  struct bytes *value, bool *found,
+                                  struct bytes *found_key, struct bytes *value,
+                                  bool *found,
                                   struct df_error *err) DF_MUST_CHECK;
 enum df_status store_cursor_last(struct store_cursor *c, struct bytes *key,
                                  struct bytes *value, bool *found,

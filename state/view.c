@@ -14,7 +14,7 @@
 enum {
     DIRECTORY_MODE = 0777, /* less the umask */
     FILE_MODE = 0666,
-    CURRENT_MAX = 128,     /* longest text in VIEW/current */
+    CURRENT_MAX = 128,       /* longest text in VIEW/current */
     FINISH_WAIT_SECONDS = 1, /* for another reader that finishes the batch */
     RACES_MAX = 100 /* generations that may go by while a reader opens one */
 };
@@ -85,15 +85,14 @@ void view_close(struct view *v)
 /* ---- which generation ---- */
 
 static enum df_status parse_current(const struct view *v, const char *text,
-                                    uint64_t *generation,
-                                    struct df_error *err)
+                                    uint64_t *generation, struct df_error *err)
 {
     const size_t head = sizeof FORMAT - 1;
     char *end;
 
     if (strncmp(text, FORMAT, head) != 0) {
-        return error_set(err, DF_STATE,
-                         "%s: not a view this version can read", v->path);
+        return error_set(err, DF_STATE, "%s: not a view this version can read",
+                         v->path);
     }
     *generation = strtoull(text + head, &end, 10);
     if (end == text + head || strcmp(end, "\n") != 0 || *generation == 0) {
@@ -219,8 +218,7 @@ static enum df_status fill_new_store(struct store *s,
 
 enum df_status view_make_generation(const struct view *v,
                                     const struct view_definition *d,
-                                    uint64_t generation,
-                                    struct store **stores,
+                                    uint64_t generation, struct store **stores,
                                     struct df_error *err)
 {
     struct buf path = { 0 };
@@ -299,8 +297,8 @@ static enum df_status check_free(const struct view *v, struct df_error *err)
     enum df_status status = read_current(v, &generation, err);
 
     if (status == DF_OK && generation != 0) {
-        status = error_set(err, DF_STATE, "%s: there is a view already",
-                           v->path);
+        status =
+            error_set(err, DF_STATE, "%s: there is a view already", v->path);
     }
     if (status == DF_OK) {
         status = look_inside(v->path, &is_free, err);
@@ -379,8 +377,7 @@ static enum df_status check_shard(struct view *v, unsigned shard,
     struct store_txn *t;
     uint64_t generation;
     unsigned number;
-    enum df_status status =
-        store_begin(&t, v->stores[shard], STORE_READ, err);
+    enum df_status status = store_begin(&t, v->stores[shard], STORE_READ, err);
 
     if (status != DF_OK) {
         return status;
@@ -394,10 +391,9 @@ static enum df_status check_shard(struct view *v, unsigned shard,
         }
         v->definition.text = buf_bytes(&v->definition_text);
     }
-    if (status == DF_OK &&
-        (generation != v->generation || number != shard ||
-         d.shards != v->definition.shards ||
-         !bytes_equal(d.text, v->definition.text))) {
+    if (status == DF_OK && (generation != v->generation || number != shard ||
+                            d.shards != v->definition.shards ||
+                            !bytes_equal(d.text, v->definition.text))) {
         status = error_set(err, DF_STATE,
                            "%s: shard %u is not of this view: restore the "
                            "view from a copy, or rebuild it",
@@ -425,8 +421,8 @@ static enum df_status open_shards(struct view *v, bool *missing,
             status = *missing ? DF_STATE : status;
         }
         if (status == DF_OK) {
-            status = store_open(&v->stores[i], (const char *)path.data,
-                                access, missing, err);
+            status = store_open(&v->stores[i], (const char *)path.data, access,
+                                missing, err);
         }
         if (status == DF_OK) {
             status = check_shard(v, i, err);

@@ -9,14 +9,14 @@
 
 struct view {
     char *path;
-    char *scratch;            /* path + "/tmp" */
+    char *scratch; /* path + "/tmp" */
     enum view_access access;
-    int lock;                 /* descriptor of VIEW/lock, -1: not held */
+    int lock; /* descriptor of VIEW/lock, -1: not held */
     uint64_t generation;
     struct buf definition_text; /* what definition.text points to */
     struct view_definition definition;
     struct store *stores[VIEW_SHARDS_MAX];
-    struct buf recovered;     /* name of the batch rolled forward */
+    struct buf recovered; /* name of the batch rolled forward */
 };
 
 /* VIEW/gen-N/NAME, appended with a NUL to out (reset before). */
@@ -33,8 +33,7 @@ enum df_status view_shard_file(const struct view *v, uint64_t generation,
  * first. *stores are open for writing. */
 enum df_status view_make_generation(const struct view *v,
                                     const struct view_definition *d,
-                                    uint64_t generation,
-                                    struct store **stores,
+                                    uint64_t generation, struct store **stores,
                                     struct df_error *err) DF_MUST_CHECK;
 
 /* Makes `generation` the view, atomically and durably. */

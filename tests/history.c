@@ -20,6 +20,21 @@ const struct history_style history_small = {
     .gzip_one_in = 5,
 };
 
+const struct history_style history_site = {
+    .documents = 20,
+    .first = 8,
+    .changes = 6,
+    .words = 40,
+    .vocabulary = 150,
+    .is_site = true,
+    .gzip_one_in = 5,
+};
+
+const struct history_style *history_for(const struct df_job *job)
+{
+    return job->has_element ? &history_site : &history_small;
+}
+
 const struct history_style history_wide = {
     .documents = 5,
     .first = 4,
@@ -150,6 +165,32 @@ static void add_separator(struct buf *out, uint64_t *random)
     add_text(out, separators[random_below(random, 8)]);
 }
 
+/* A link in one of the forms that pages have, to a page named by a word. */
+static void add_link(struct buf *out, const struct history_style *style,
+                     uint64_t *random)
+{
+    static const char *const openings[] = {
+        "<a href=\"/",
+        "<a href=\"",
+        "<A HREF='?q=",
+        "<a rel=nofollow href=\"../",
+        "<area href=\"//d1/",
+        "<!-- <a href=\"",
+        "<a class=x href=\"#",
+        "<script>\"",
+        "<a href=\"https://other.example/",
+        "<base href=\"/base/",
+    };
+    uint64_t form = skewed(random, sizeof openings / sizeof *openings);
+
+    add_text(out, openings[form]);
+    add_word(out, style, random);
+    add_text(out, form == 2   ? "'>"
+                  : form == 5 ? "\"> -->"
+                  : form == 7 ? "\"</script>"
+                              : "\">");
+}
+
 /* Words; somewhere among them the stretch, if there is to be one. */
 static void make_content(struct buf *out, const struct history_style *style,
                          uint64_t *random)
@@ -161,12 +202,19 @@ static void make_content(struct buf *out, const struct history_style *style,
         words = style->words - words / 8;
     }
     buf_reset(out);
+    if (style->is_site) {
+        add_text(out, "<!doctype html>");
+    }
     for (uint64_t i = 0; i < words; i++) {
         if (i == stretch_at && style->stretch > 0) {
             add_many(out, 'q', style->stretch + random_below(random, 5000));
             add_separator(out, random);
         }
-        add_word(out, style, random);
+        if (style->is_site && random_below(random, 4) > 0) {
+            add_link(out, style, random);
+        } else {
+            add_word(out, style, random);
+        }
         add_separator(out, random);
     }
 }

@@ -27,6 +27,7 @@ struct history_style {
     unsigned words;       /* most words of a document */
     unsigned vocabulary;  /* distinct words, about */
     bool is_plain;        /* words and blanks only: many pairs per byte */
+    bool is_site;         /* HTML pages: most words are links as well */
     size_t stretch;       /* documents hold one stretch of this length that
                              has no place to cut; 0: none */
     unsigned gzip_one_in; /* files of batches; 0: none. Compressed ones are
@@ -36,6 +37,10 @@ struct history_style {
 /* Many small documents of every kind of text, with words beyond the store's
  * 511 bytes, many of which share their first 500. */
 extern const struct history_style history_small;
+/* The same words as the pages of a site that link to each other. */
+extern const struct history_style history_site;
+/* What gives a job something to map. */
+const struct history_style *history_for(const struct df_job *job);
 /* Few documents with tens of thousands of distinct words. */
 extern const struct history_style history_wide;
 /* One document of some MiB with few places to cut. */

@@ -152,7 +152,7 @@ static void every_job_is_what_recomputation_gives(void **state)
         for (unsigned n = 0; n < history_times(2); n++) {
             struct trial t;
 
-            trial_open(&t, job, NULL, &history_small, seed + n);
+            trial_open(&t, job, NULL, history_for(job), seed + n);
             live_through(&t, BATCHES);
             trial_close(&t);
         }

@@ -107,24 +107,25 @@ static void every_way_gives_the_same_bytes(void **state)
         { 2, 16, 0, 0, WAY_INCREMENT },
     };
     uint64_t seed = history_seed();
-    struct reference r = { .root = NULL };
-    char root[INPUT_TREE_PATH];
-    struct history h;
+    const struct df_job *job;
 
     (void)state;
-    r.root = workplace_new(root);
-    history_open(&h, root, &history_small, seed);
-    history_steps(&h, BATCHES);
-    r.h = &h;
-    for (size_t i = 0; (r.job = registry_job(i)) != NULL; i++) {
+    for (size_t i = 0; (job = registry_job(i)) != NULL; i++) {
+        char root[INPUT_TREE_PATH];
+        struct history h;
+        struct reference r = { .job = job,
+                               .root = workplace_new(root),
+                               .h = &h };
+
+        history_open(&h, root, history_for(job), seed + i);
+        history_steps(&h, BATCHES);
         reference_open(&r);
         for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
             (void)check_way(&r, &ways[k]);
         }
         reference_close(&r);
-        r.rows = r.ledger = (struct buf){ 0 };
+        history_close(&h);
     }
-    history_close(&h);
 }
 
 static void every_rule_of_words_gives_the_same_bytes(void **state)

@@ -281,21 +281,18 @@ static void gather_link(void *ctx, struct bytes href, bool nofollow)
     m->failed = !buf_append(&m->hrefs, href.data, href.len);
 }
 
-static bool gather(struct mapper *m, const struct df_piece *piece)
+static bool gather(struct mapper *m, struct bytes page)
 {
     const struct html_handler handler = { .base = gather_base,
                                           .link = gather_link,
                                           .ctx = m };
-    struct bytes page;
 
     m->count = 0;
     m->has_base = false;
     m->failed = false;
     buf_reset(&m->hrefs);
     buf_reset(&m->base_href);
-    return encoding_to_utf8(bytes_of(piece->data, piece->len), &m->text,
-                            &page) &&
-           html_scan(m->scanner, page, &handler) && !m->failed;
+    return html_scan(m->scanner, page, &handler) && !m->failed;
 }
 
 /* ---- resolving ---- */
@@ -355,8 +352,14 @@ static void map(void *mapper, const struct df_piece *piece,
 {
     struct mapper *m = mapper;
     enum url_result result;
+    struct bytes page;
 
-    if (!html_looks_like(bytes_of(piece->data, piece->len))) {
+    if (!encoding_to_utf8(bytes_of(piece->data, piece->len), &m->text,
+                          &page)) {
+        e->status = DF_SYSTEM;
+        return;
+    }
+    if (!html_looks_like(page)) {
         df_count(e, NOT_HTML, 1);
         return;
     }
@@ -372,7 +375,7 @@ static void map(void *mapper, const struct df_piece *piece,
         df_count(e, NO_URL, 1);
         return;
     }
-    if (!gather(m, piece) || !set_base(m)) {
+    if (!gather(m, page) || !set_base(m)) {
         e->status = DF_SYSTEM;
         return;
     }
