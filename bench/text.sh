@@ -26,6 +26,24 @@ find_archive() {
         die "no $PACKAGE: is it in the package lists (apt-get update)?"
 }
 
+# The HTML pages of two Debian packages as the batch $text/pages, named in
+# $text/pages.list.
+prepare_pages() {
+    local at=$out/page-package
+    [ ! -f "$text/pages.list" ] || return 0
+    rm -rf "$at" "$text/pages"
+    mkdir -p "$at" "$text/pages/inserted/doc.example"
+    (cd "$at" && apt-get -o APT::Sandbox::User=root download -qq python3.11-doc debian-handbook >&2) ||
+        die "no packages of pages: are package lists there (apt-get update)?"
+    for package in "$at"/*.deb; do
+        dpkg-deb -x "$package" "$at/unpacked"
+    done
+    (cd "$at/unpacked/usr/share/doc" && find . -type f -name '*.html' \
+        -print0 | xargs -0 cp --parents -t "$text/pages/inserted/doc.example")
+    rm -rf "$at"
+    find "$text/pages/inserted" -type f >"$text/pages.list"
+}
+
 prepare_text() {
     [ -f "$text/complete" ] || unpack_text
     head -c "$sample_bytes" "$text/whole/inserted/text" \
