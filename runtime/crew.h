@@ -48,8 +48,8 @@ struct reduce_bound crew_bound(const struct crew *c, unsigned part);
 struct crew_stats {
     uint64_t inserted; /* documents */
     uint64_t deleted;
-    uint64_t records;  /* of archives (WARC) */
-    uint64_t skipped;  /* of these: no documents */
+    uint64_t records; /* of archives (WARC) */
+    uint64_t skipped; /* of these: no documents */
     uint64_t pairs;
     uint64_t spills;
     uint64_t counters[DF_COUNTERS_MAX];

@@ -140,7 +140,7 @@ size_t block_row_bound(const struct block_writer *w, const struct row *row)
     size_t rest = row->head.len - shared_with_last(w, row->head);
     size_t tail = row->head.len == ROW_HEAD_MAX ? row->tail.len + 4 : 0;
 
-    return 2 * 2 + rest + 9 * (size_t)w->components + tail;
+    return (size_t)4 + rest + 9 * (size_t)w->components + tail;
 }
 
 bool block_add(struct block_writer *w, const struct row *row)
@@ -149,8 +149,8 @@ bool block_add(struct block_writer *w, const struct row *row)
     size_t rest = row->head.len - shared;
     uint8_t *at;
 
-    if (!buf_reserve(&w->value,
-                     3 * VARINT_MAX + rest + ROW_VALUES_MAX + row->tail.len)) {
+    if (!buf_reserve(&w->value, (size_t)3 * VARINT_MAX + rest +
+                                    ROW_VALUES_MAX + row->tail.len)) {
         return false;
     }
     at = w->value.data + w->value.len;
