@@ -1,6 +1,6 @@
 #include "input/utf16.h"
 
-enum { REPLACEMENT = 0xFFFD };
+#include "base/utf8.h"
 
 static uint32_t unit_at(enum utf16_order order, const uint8_t *p)
 {
@@ -26,7 +26,7 @@ static size_t code_point(enum utf16_order order, struct bytes in, bool at_end,
     uint32_t unit;
     uint32_t next;
 
-    *point = REPLACEMENT;
+    *point = UTF8_REPLACEMENT;
     if (in.len < 2) {
         return at_end ? in.len : 0;
     }
@@ -49,30 +49,6 @@ static size_t code_point(enum utf16_order order, struct bytes in, bool at_end,
     return 4;
 }
 
-static size_t put(uint8_t *out, uint32_t point)
-{
-    if (point < 0x80) {
-        out[0] = (uint8_t)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = (uint8_t)(0xC0 | point >> 6);
-        out[1] = (uint8_t)(0x80 | (point & 0x3F));
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | point >> 12);
-        out[1] = (uint8_t)(0x80 | (point >> 6 & 0x3F));
-        out[2] = (uint8_t)(0x80 | (point & 0x3F));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xF0 | point >> 18);
-    out[1] = (uint8_t)(0x80 | (point >> 12 & 0x3F));
-    out[2] = (uint8_t)(0x80 | (point >> 6 & 0x3F));
-    out[3] = (uint8_t)(0x80 | (point & 0x3F));
-    return 4;
-}
-
 size_t utf16_decode(enum utf16_order order, struct bytes in, bool at_end,
                     uint8_t *out, size_t size, size_t *used)
 {
@@ -88,7 +64,7 @@ size_t utf16_decode(enum utf16_order order, struct bytes in, bool at_end,
             break;
         }
         *used += taken;
-        written += put(out + written, point);
+        written += utf8_put(out + written, point);
     }
     return written;
 }

@@ -1,5 +1,6 @@
 #include "jobs/links/encoding.h"
 
+#include "base/utf8.h"
 #include "deltafold/job.h"
 #include "jobs/links/encoding_labels.h"
 #include "jobs/links/windows1252.h"

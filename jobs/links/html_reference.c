@@ -1,5 +1,6 @@
 #include "jobs/links/html_reference.h"
 
+#include "base/utf8.h"
 #include "jobs/links/windows1252.h"
 
 enum { LAST_POINT = 0x10FFFF };

@@ -17,7 +17,7 @@
 #include "jobs/links/url_host.h"
 /* The one UTF-8 decoder there is; it counts ill-formed bytes as the WHATWG
  * Encoding standard does. */
-#include "jobs/wordcount/utf8.h"
+#include "base/utf8.h"
 
 /* A longer reference could overflow the arithmetic of its room. */
 #define LENGTH_MAX (SIZE_MAX / 64)

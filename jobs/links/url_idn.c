@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <unicode/uidna.h>
 
-#include "jobs/wordcount/utf8.h"
+#include "base/utf8.h"
 
 /* ---- where ICU's tables are older than the standard ---- */
 

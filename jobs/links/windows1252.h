@@ -1,5 +1,5 @@
 /*
- * windows1252.h: one byte of windows-1252, one code point as UTF-8.
+ * windows1252.h: the code point of a byte of windows-1252.
  *
  * The bytes 0x80 to 0x9F mean the same in a page of that encoding and in
  * numeric character references (&#150;), in the HTML standard both.
@@ -7,10 +7,7 @@
 #ifndef JOBS_LINKS_WINDOWS1252_H
 #define JOBS_LINKS_WINDOWS1252_H
 
-#include <stddef.h>
 #include <stdint.h>
-
-enum { UTF8_POINT_MAX = 4, UTF8_REPLACEMENT = 0xFFFD };
 
 static inline uint32_t windows1252_point(uint8_t byte)
 {
@@ -22,31 +19,6 @@ static inline uint32_t windows1252_point(uint8_t byte)
     };
 
     return byte >= 0x80 && byte < 0xA0 ? controls[byte - 0x80] : byte;
-}
-
-/* Writes a code point, at most UTF8_POINT_MAX bytes; returns how many. */
-static inline size_t utf8_put(uint8_t *out, uint32_t point)
-{
-    if (point < 0x80) {
-        out[0] = (uint8_t)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = (uint8_t)(0xC0 | point >> 6);
-        out[1] = (uint8_t)(0x80 | (point & 0x3F));
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | point >> 12);
-        out[1] = (uint8_t)(0x80 | (point >> 6 & 0x3F));
-        out[2] = (uint8_t)(0x80 | (point & 0x3F));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xF0 | point >> 18);
-    out[1] = (uint8_t)(0x80 | (point >> 12 & 0x3F));
-    out[2] = (uint8_t)(0x80 | (point >> 6 & 0x3F));
-    out[3] = (uint8_t)(0x80 | (point & 0x3F));
-    return 4;
 }
 
 #endif

@@ -17,8 +17,8 @@
  */
 #include <utf8proc.h>
 
+#include "base/utf8.h"
 #include "jobs/wordcount/tokenizer.h"
-#include "jobs/wordcount/utf8.h"
 
 /*
  * A separator is what its own bytes show to be one, seen from either side:

@@ -1,14 +1,16 @@
 /*
- * utf8.h: one code point from bytes that may not be UTF-8.
+ * utf8.h: one code point from bytes that may not be UTF-8, and back.
  */
-#ifndef JOBS_WORDCOUNT_UTF8_H
-#define JOBS_WORDCOUNT_UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define UTF8_BAD UINT32_MAX
+
+enum { UTF8_POINT_MAX = 4, UTF8_REPLACEMENT = 0xFFFD };
 
 static inline bool utf8_is_continuation(uint8_t byte)
 {
@@ -79,6 +81,31 @@ static inline size_t utf8_decode(const uint8_t *s, size_t left,
     }
     *point = (lead & 0x7U) << 18 | (s[1] & 0x3fU) << 12 | (s[2] & 0x3fU) << 6 |
              (s[3] & 0x3fU);
+    return 4;
+}
+
+/* Writes a code point, at most UTF8_POINT_MAX bytes; returns how many. */
+static inline size_t utf8_put(uint8_t *out, uint32_t point)
+{
+    if (point < 0x80) {
+        out[0] = (uint8_t)point;
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = (uint8_t)(0xC0 | point >> 6);
+        out[1] = (uint8_t)(0x80 | (point & 0x3F));
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | point >> 12);
+        out[1] = (uint8_t)(0x80 | (point >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (point & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | point >> 18);
+    out[1] = (uint8_t)(0x80 | (point >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (point >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (point & 0x3F));
     return 4;
 }
 
