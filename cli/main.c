@@ -3,6 +3,7 @@
  * makes its status the exit code.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -126,6 +127,8 @@ int main(int argc, char **argv)
     if (!open_standard_descriptors()) {
         return DF_SYSTEM;
     }
+    /* A file that may not grow (ulimit -f) is an error like a full disk. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     output_init(&standard_output, STDOUT_FILENO);
     status = dispatch(argc, argv, &err);
     written = output_finish(&standard_output, &lost);

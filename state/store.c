@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <lmdb.h>
@@ -30,8 +31,9 @@
 #include "state/store_file.h"
 
 enum {
-    MODE = 0666,        /* less the umask */
-    READERS_MAX = 1022, /* processes reading at once, 64 bytes each */
+    MODE = 0666,          /* less the umask */
+    FULL_BELOW = 1 << 20, /* bytes free on a disk that is called full */
+    READERS_MAX = 1022,   /* processes reading at once, 64 bytes each */
     RELAX_BYTES = 4 << 20,
     REGION = 64 << 10 /* mapped in at once (the kernel's fault-around) */
 };
@@ -78,6 +80,19 @@ void store_set_map_step(uint64_t bytes)
     map_step = bytes == 0 ? MAP_STEP_DEFAULT : bytes;
 }
 
+/* LMDB calls a write that came out short an I/O error; as a rule the disk is
+ * full then. */
+static const char *reason(const struct store *s, int code)
+{
+    struct statvfs fs;
+
+    if (code == EIO && statvfs(s->path, &fs) == 0 &&
+        (uint64_t)fs.f_bavail * fs.f_frsize < FULL_BELOW) {
+        return mdb_strerror(ENOSPC);
+    }
+    return mdb_strerror(code);
+}
+
 /* Tells which of our statuses an LMDB code is, and fills the message. */
 static enum df_status fail(struct store *s, int code, const char *doing,
                            struct df_error *err)
@@ -103,10 +118,14 @@ static enum df_status fail(struct store *s, int code, const char *doing,
                          s->path);
     case ENOMEM:
         return error_no_memory(err);
+    case EACCES:
+        return error_set(err, DF_SYSTEM,
+                         "%s: cannot %s: %s: readers, too, must be able to "
+                         "write %s-lock",
+                         s->path, doing, mdb_strerror(code), s->path);
     default:
         return error_set(err, code == ENOENT ? DF_STATE : DF_SYSTEM,
-                         "%s: cannot %s: %s", s->path, doing,
-                         mdb_strerror(code));
+                         "%s: cannot %s: %s", s->path, doing, reason(s, code));
     }
 }
 
