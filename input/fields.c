@@ -23,16 +23,13 @@ void fields_unfold(uint8_t *head, size_t len)
 
     /* Behind the first line: a head may not begin with a folded one. */
     while (lf != NULL && lf + 1 < end) {
-        uint8_t *next = memchr(lf + 1, '\n', (size_t)(end - lf - 1));
-
-        if (next != NULL && next + 1 < end && is_blank(next[1])) {
-            next[0] = ' ';
-            if (next[-1] == '\r') {
-                next[-1] = ' ';
+        lf = memchr(lf + 1, '\n', (size_t)(end - lf - 1));
+        if (lf != NULL && lf + 1 < end && is_blank(lf[1])) {
+            lf[0] = ' ';
+            if (lf[-1] == '\r') {
+                lf[-1] = ' ';
             }
-            continue; /* the line is longer now */
         }
-        lf = next;
     }
 }
 

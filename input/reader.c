@@ -47,7 +47,11 @@ enum df_status reader_open(struct reader **r, const struct reader_cut *cut,
         status = decode_open(&made->file, &feed, err);
     }
     if (status == DF_OK) {
+        made->source.stop = cut->stop;
         status = warc_open(&made->warc, made->file, err);
+    }
+    if (status == DF_OK) {
+        warc_watch(made->warc, cut->stop);
     }
     if (status != DF_OK) {
         reader_close(made);

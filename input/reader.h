@@ -34,6 +34,8 @@
 #ifndef INPUT_READER_H
 #define INPUT_READER_H
 
+#include <signal.h>
+
 #include "deltafold/job.h"
 #include "input/batch.h"
 
@@ -50,6 +52,9 @@ struct reader_cut {
     size_t whole_max;   /* longest decoded document for DF_PIECES_WHOLE;
                            longer ones refuse the batch */
     bool raw;           /* decompressed only (df_job.raw) */
+    /* Looked at while reading: not 0 ends it with DF_INTERRUPTED. NULL: none.
+     */
+    const volatile sig_atomic_t *stop;
 };
 
 /* What was made of the records of archives: each is a document or in one of

@@ -198,7 +198,13 @@ enum df_status source_read(struct source *s, uint8_t *room, size_t size,
                            size_t *n, struct df_error *err)
 {
     uint64_t pos = s->pos;
-    enum df_status status = read_until(s, s->range.end, room, size, n, err);
+    enum df_status status = DF_OK;
+
+    *n = 0;
+    if (s->stop != NULL && *s->stop != 0) {
+        return error_set(err, DF_INTERRUPTED, "interrupted");
+    }
+    status = read_until(s, s->range.end, room, size, n, err);
 
     if (status == DF_OK && s->range.hashes != NULL) {
         hash_bytes(s, pos, bytes_of(room, *n));

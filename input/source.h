@@ -18,6 +18,7 @@
 #ifndef INPUT_SOURCE_H
 #define INPUT_SOURCE_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -41,7 +42,8 @@ struct source {
     struct hash_stream *block; /* of the block at hand */
     int fd;                    /* -1 while closed */
     ino_t inode;
-    uint64_t pos; /* next byte to read */
+    uint64_t pos;                      /* next byte to read */
+    const volatile sig_atomic_t *stop; /* set by the owner; NULL: none */
 };
 
 bool source_init(struct source *s);

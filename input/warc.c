@@ -244,6 +244,11 @@ struct reader_counts warc_counts(const struct warc *w)
     return w->counts;
 }
 
+void warc_watch(struct warc *w, const volatile sig_atomic_t *stop)
+{
+    w->in.stop = stop;
+}
+
 enum df_status warc_start(struct warc *w, struct bytes head,
                           struct df_error *err)
 {

@@ -51,6 +51,9 @@ enum df_status warc_open(struct warc **w, struct decode *file,
                          struct df_error *err) DF_MUST_CHECK;
 void warc_close(struct warc *w); /* takes NULL */
 
+/* Ends reading with DF_INTERRUPTED once *stop is not 0. */
+void warc_watch(struct warc *w, const volatile sig_atomic_t *stop);
+
 /* Begins with the first byte of file; head are the first bytes of it, if
  * they have been pulled already, at most DECODE_CHUNK. */
 enum df_status warc_start(struct warc *w, struct bytes head,

@@ -60,7 +60,13 @@ enum df_status warc_stream_fill(struct warc_stream *s, size_t n,
 
     assert(n <= WARC_STREAM_FILL_MAX);
     while (s->end - s->begin < n && got > 0) {
-        enum df_status status = pull(s, &got, err);
+        enum df_status status;
+
+        /* A little that is packed can be a lot that is passed over. */
+        if (s->stop != NULL && *s->stop != 0) {
+            return error_set(err, DF_INTERRUPTED, "interrupted");
+        }
+        status = pull(s, &got, err);
 
         if (status != DF_OK) {
             return status;

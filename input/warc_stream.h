@@ -11,6 +11,8 @@
 #ifndef INPUT_WARC_STREAM_H
 #define INPUT_WARC_STREAM_H
 
+#include <signal.h>
+
 #include "base/buf.h"
 #include "input/decode.h"
 
@@ -24,6 +26,8 @@ struct warc_stream {
     uint64_t at;             /* where chunk[begin] lies in the content */
     size_t pulled;           /* chunk[pulled..end) came with the last pull */
     struct decode_member in; /* the member that was pulled from */
+    const volatile sig_atomic_t *stop; /* not 0: DF_INTERRUPTED; may be NULL
+                                        */
 };
 
 /* Where a record begins. */

@@ -116,6 +116,7 @@ struct reader_cut crew_cut(const struct jobspec *job,
         .cut = job->job->cut,
         .config = job->config,
         .unit_size = options->unit_size,
+        .stop = options->stop,
         .whole_max = share / crew_threads(options),
     };
 }

@@ -16,39 +16,85 @@ static bool keep_entry(void *ctx, struct bytes name)
     return *as_of == NULL || plan_compare(*as_of, name) >= 0;
 }
 
-/* Up to which batch the documents stand. */
-static enum df_status standing(struct application *a, const char *as_of,
-                               struct buf *name, struct df_error *err)
+/* Where the ledger stands after a rebuild. */
+struct standing {
+    struct buf high;    /* greatest name: batches come after it */
+    struct buf covered; /* up to here batches are in the view unlisted */
+};
+
+static enum df_status copy_name(struct buf *out, struct bytes name,
+                                struct df_error *err)
 {
-    struct snapshot *s;
-    struct bytes high;
+    return buf_append(out, name.data, name.len) ? DF_OK : error_no_memory(err);
+}
+
+/* A name that was mistyped would cover what is still to come. */
+static enum df_status check_as_of(struct snapshot *s, const char *as_of,
+                                  struct df_error *err)
+{
+    struct bytes covered = snapshot_ledger_covered(s);
+    struct ledger_entry e;
+    struct shown name;
+    bool found;
     enum df_status status;
 
-    if (as_of != NULL && strlen(as_of) > PLAN_NAME_MAX) {
+    if (strlen(as_of) > PLAN_NAME_MAX) {
         return error_set(err, DF_USAGE, "--as-of: longer than a name can be");
     }
-    if (as_of != NULL) {
-        return buf_append_string(name, as_of) ? DF_OK : error_no_memory(err);
+    if (snapshot_ledger_high(s).len == 0 ||
+        (covered.len > 0 && plan_compare(as_of, covered) <= 0)) {
+        return DF_OK;
     }
-    status = snapshot_open(&s, a->v, err);
-    if (status == DF_OK) {
-        high = snapshot_ledger_high(s);
-        if (!buf_append(name, high.data, high.len)) {
-            status = error_no_memory(err);
-        }
-        snapshot_close(s);
+    status =
+        snapshot_ledger_by_name(s, bytes_of_string(as_of), &e, &found, err);
+    if (status == DF_OK && !found) {
+        return error_set(err, DF_USAGE,
+                         "--as-of: no batch '%s' was applied: 'deltafold log' "
+                         "lists those that were",
+                         shown(&name, bytes_of_string(as_of)));
     }
     return status;
 }
 
+/* As of the batch that is named; else as of the last one, and what was
+ * covered stays so. */
+static enum df_status standing(struct application *a, const char *as_of,
+                               struct standing *to, struct df_error *err)
+{
+    struct snapshot *s;
+    enum df_status status = snapshot_open(&s, a->v, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    if (as_of != NULL) {
+        struct bytes name = bytes_of_string(as_of);
+
+        status = check_as_of(s, as_of, err);
+        if (status == DF_OK) {
+            status = copy_name(&to->high, name, err);
+        }
+        if (status == DF_OK) {
+            status = copy_name(&to->covered, name, err);
+        }
+    } else {
+        status = copy_name(&to->high, snapshot_ledger_high(s), err);
+        if (status == DF_OK) {
+            status = copy_name(&to->covered, snapshot_ledger_covered(s), err);
+        }
+    }
+    snapshot_close(s);
+    return status;
+}
+
 static enum df_status swap_in(struct application *a, const char *as_of,
-                              struct bytes name, unsigned shards,
+                              const struct standing *to, unsigned shards,
                               struct df_error *err)
 {
     struct install_shard runs[VIEW_SHARDS_MAX];
     struct install_rebuild how = { .shards = shards,
-                                   .high = name,
-                                   .covered = name,
+                                   .high = buf_bytes(&to->high),
+                                   .covered = buf_bytes(&to->covered),
                                    .keep = keep_entry,
                                    .keep_ctx = &as_of };
     struct install_batch b = {
@@ -62,15 +108,15 @@ static enum df_status swap_in(struct application *a, const char *as_of,
     };
 
     application_deal(a, shards, runs);
-    a->entry.name = name;
+    a->entry.name = buf_bytes(&to->high);
     return install_rebuild(a->v, &b, &how, &a->negatives, err);
 }
 
 static enum df_status rebuild(struct application *a, const char *as_of,
-                              struct buf *name, unsigned shards,
+                              struct standing *to, unsigned shards,
                               struct df_error *err)
 {
-    enum df_status status = standing(a, as_of, name, err);
+    enum df_status status = standing(a, as_of, to, err);
 
     if (status == DF_OK) {
         status = application_map(a, shards, err);
@@ -79,7 +125,7 @@ static enum df_status rebuild(struct application *a, const char *as_of,
         status = application_reduce(a, err);
     }
     if (status == DF_OK) {
-        status = swap_in(a, as_of, buf_bytes(name), shards, err);
+        status = swap_in(a, as_of, to, shards, err);
     }
     return status;
 }
@@ -91,7 +137,7 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
                               struct ledger_entry *entry, struct df_error *err)
 {
     struct batch documents;
-    struct buf name = { 0 };
+    struct standing to = { 0 };
     struct application a = { .v = v, .job = job, .options = options };
     enum df_status status = batch_scan_tree(&documents, dir, err);
 
@@ -103,12 +149,13 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
     status = application_init(&a, err);
     if (status == DF_OK) {
         shards = shards == 0 ? view_definition(v)->shards : shards;
-        status = rebuild(&a, as_of, &name, shards, err);
+        status = rebuild(&a, as_of, &to, shards, err);
     }
     *entry = a.entry;
     entry->name = as_of == NULL ? bytes_of(NULL, 0) : bytes_of_string(as_of);
     application_fini(&a);
-    buf_fini(&name);
+    buf_fini(&to.high);
+    buf_fini(&to.covered);
     batch_fini(&documents);
     return status;
 }

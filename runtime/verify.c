@@ -488,8 +488,8 @@ enum df_status engine_verify(
         status = crew_reduce(v.crew, err);
     }
     if (status == DF_OK) {
-#pragma omp parallel for num_threads(crew_threads(options))                   \
-    schedule(dynamic, 1)
+#pragma omp parallel for num_threads(                                         \
+    install_team(crew_threads(options), v.shards)) schedule(dynamic, 1)
         for (unsigned i = 0; i < v.shards; i++) {
             verify_shard(&v, i);
         }

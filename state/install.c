@@ -279,6 +279,9 @@ static enum df_status decide(struct work *w)
 {
     enum df_status status = first_failure(w);
 
+    if (status == DF_OK && w->b->stop != NULL && *w->b->stop != 0) {
+        status = error_set(w->err, DF_INTERRUPTED, "interrupted");
+    }
     if (status != DF_OK) {
         return status;
     }
@@ -340,7 +343,7 @@ static void commit(struct work *w, unsigned i)
  * shards are dealt out the same way each time. */
 static void apply(struct work *w)
 {
-#pragma omp parallel num_threads(w->b->threads)
+#pragma omp parallel num_threads(install_team(w->b->threads, w->shards))
     {
 #pragma omp for schedule(static, 1)
         for (unsigned i = 0; i < w->shards; i++) {

@@ -20,6 +20,12 @@ struct install_shard {
     uint64_t bytes_bound;
 };
 
+/* Threads worth starting for work that is dealt out by shards. */
+static inline unsigned install_team(unsigned threads, unsigned shards)
+{
+    return threads < shards ? threads : shards;
+}
+
 /* Rows that would become negative, found and not allowed. */
 struct install_negatives {
     struct buf keys; /* full row keys, each after its 32-bit big-endian

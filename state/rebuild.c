@@ -146,7 +146,8 @@ static enum df_status fill(struct rebuild *r)
 {
     unsigned shards = r->definition.shards;
 
-#pragma omp parallel for num_threads(r->b->threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(install_team(r->b->threads, shards))     \
+    schedule(dynamic, 1)
     for (unsigned i = 0; i < shards; i++) {
         fill_shard(r, i);
     }
