@@ -3,14 +3,12 @@
 #include "cli/interrupt.h"
 
 /* More workers than any machine that this was tried on has processors. */
-enum { THREADS_MAX = 1024 };
-
 const struct option resource_options[] = {
     { .name = "threads",
       .kind = OPTION_NUMBER,
       .offset = offsetof(struct resources, threads),
       .min = 1,
-      .max = THREADS_MAX,
+      .max = ENGINE_THREADS_MAX,
       .value = "N",
       .help = "workers; the result is the same for any number",
       .initial = "one per processor" },

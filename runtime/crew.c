@@ -9,7 +9,6 @@
 
 enum {
     PROGRESS_EVERY_US = 100 * 1000,
-    THREADS_MAX = 256,
     READER_MEMORY = 2 << 20, /* buffers of one reader, about */
     /* What is worth waking another worker for. */
     TEAM_BYTES = 256 << 10,
@@ -18,10 +17,13 @@ enum {
 
 #define MEMORY_FALLBACK ((size_t)1 << 30)
 #define WORKER_MEMORY_MIN ((size_t)1 << 20)
+/* Of the 64 MB beyond the budget, what workers beyond it may take. */
+#define THREADS_SPARE ((size_t)24 << 20)
 /* Documents of jobs that want them whole: a part of the budget, but all
- * workers together never less than the second number. */
-#define WHOLE_SHARE 4
-#define WHOLE_MIN ((size_t)32 << 20)
+ * workers together never less than the second number. A job makes of one
+ * several times its length: the text decoded, and what it finds in it. */
+#define WHOLE_SHARE 16
+#define WHOLE_MIN ((size_t)8 << 20)
 
 /* One worker: everything here is its own until the workers have joined. */
 struct worker {
@@ -62,11 +64,17 @@ struct crew {
 unsigned crew_threads(const struct engine_options *options)
 {
     unsigned n = options->threads;
+    size_t room;
 
     if (n == 0) {
         n = (unsigned)omp_get_num_procs();
     }
-    return n > THREADS_MAX ? THREADS_MAX : n;
+    /* Every worker has buffers and a table of some size: a small budget is
+     * not for many. */
+    room = 1 + (crew_memory(options) / 2 + THREADS_SPARE) /
+                   (READER_MEMORY + WORKER_MEMORY_MIN);
+    n = n > room ? (unsigned)room : n;
+    return n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
 }
 
 /* The container's limit, or 0. */

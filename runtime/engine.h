@@ -21,6 +21,9 @@ enum engine_on_negative {
     ENGINE_NEGATIVE_ALLOW       /* keep negative rows, visible */
 };
 
+/* Most workers that a command may be given. */
+enum { ENGINE_THREADS_MAX = 256 };
+
 /* Where the work stands; given to the progress function. */
 struct engine_progress {
     const char *batch; /* name */

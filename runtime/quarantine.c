@@ -172,23 +172,60 @@ static enum df_status write_manifest(const char *directory,
     return status;
 }
 
+/* The names of all directories that were made must last, too, before the
+ * batch goes on without these documents. */
+static enum df_status sync_all(const char *directory, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0) {
+        return error_errno(err, errno, "%s", directory);
+    }
+    if (syncfs(fd) != 0) {
+        status = error_errno(err, errno, "%s: cannot sync", directory);
+    }
+    (void)close(fd);
+    return status;
+}
+
+/* VIEW.quarantine/BATCH, with a NUL. A view that is called "." or ".." has
+ * its name looked up: the directory is to be beside it. */
+static enum df_status name_directory(const char *view_path, const char *batch,
+                                     struct buf *directory,
+                                     struct df_error *err)
+{
+    size_t len = strlen(view_path);
+    char *real = NULL;
+    bool ok;
+
+    while (len > 1 && view_path[len - 1] == '/') {
+        len--;
+    }
+    if (view_path[len - 1] == '.') {
+        real = realpath(view_path, NULL);
+        if (real == NULL) {
+            return error_errno(err, errno, "%s", view_path);
+        }
+        view_path = real;
+        len = strlen(real);
+    }
+    buf_reset(directory);
+    ok = buf_append(directory, view_path, len) &&
+         buf_printf(directory, ".quarantine/%s", batch) &&
+         buf_append_byte(directory, 0);
+    free(real);
+    return ok ? DF_OK : error_no_memory(err);
+}
+
 enum df_status negative_quarantine(const char *view_path,
                                    const struct batch *batch, const bool *skip,
                                    struct buf *directory, struct df_error *err)
 {
     struct buf manifest = { 0 };
-    size_t len = strlen(view_path);
-    enum df_status status = DF_OK;
+    enum df_status status =
+        name_directory(view_path, batch->name, directory, err);
 
-    while (len > 1 && view_path[len - 1] == '/') {
-        len--;
-    }
-    buf_reset(directory);
-    if (!buf_append(directory, view_path, len) ||
-        !buf_printf(directory, ".quarantine/%s", batch->name) ||
-        !buf_append_byte(directory, 0)) {
-        return error_no_memory(err);
-    }
     for (size_t i = 0; status == DF_OK && i < batch->file_count; i++) {
         if (!skip[i]) {
             continue;
@@ -201,6 +238,9 @@ enum df_status negative_quarantine(const char *view_path,
     if (status == DF_OK) {
         status = write_manifest((const char *)directory->data,
                                 buf_bytes(&manifest), err);
+    }
+    if (status == DF_OK) {
+        status = sync_all((const char *)directory->data, err);
     }
     buf_fini(&manifest);
     return status;

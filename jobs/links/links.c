@@ -23,9 +23,20 @@ enum counter {
     NO_URL,    /* documents whose id gives no http or https URL */
     OTHER,     /* links to other schemes: mailto:, javascript: ... */
     INVALID,   /* links that are no URL by the standard */
-    LONG_URLS, /* links whose target or source is beyond DF_KEY_MAX */
+    LONG_URLS, /* links whose target or source is beyond DF_KEY_MAX, or for
+                  which a page has no room left (EXCESS_MAX) */
     DROPPED    /* links left out by self=drop and nofollow=drop */
 };
+
+/*
+ * A page of some kilobytes can name a base of 64 KiB and thousands of links
+ * relative to it: gigabytes of pairs. So URLs up to ORDINARY are free, and
+ * what the URLs of a page's pairs are longer than that is added up; once it
+ * is EXCESS_MAX, the page's further links with long URLs are left out. A
+ * thousand pairs of the longest URLs still fit. In page order, so that the
+ * deletion of a page takes away what its insertion brought.
+ */
+enum { ORDINARY = 1024, EXCESS_MAX = 128 << 20 };
 
 static const char *const counters[] = {
     [NOT_HTML] = "not_html",   [NO_URL] = "no_url",
@@ -82,7 +93,8 @@ struct mapper {
     struct url_base page; /* the source */
     struct url_base base; /* what links are resolved against */
     struct buf target;
-    bool failed; /* out of memory */
+    size_t excess; /* of the page's pairs so far, in bytes */
+    bool failed;   /* out of memory */
 };
 
 /* ---- options ---- */
@@ -91,11 +103,13 @@ static enum df_status choose(const struct df_settings *s, enum option o,
                              bool *drop, struct df_error *err)
 {
     const char *value = s->values[o];
+    struct shown name;
 
     *drop = strcmp(value, "drop") == 0;
     if (!*drop && strcmp(value, "keep") != 0) {
         return error_set(err, DF_USAGE, "option '%s': '%s' is not one of %s",
-                         options[o].name, value, options[o].values);
+                         options[o].name, shown(&name, bytes_of_string(value)),
+                         options[o].values);
     }
     return DF_OK;
 }
@@ -104,6 +118,7 @@ static enum df_status check_base_url(const char *text, struct df_error *err)
 {
     struct url_base base = { 0 };
     enum url_result result;
+    struct shown name;
 
     if (*text == '\0') {
         return DF_OK;
@@ -118,7 +133,7 @@ static enum df_status check_base_url(const char *text, struct df_error *err)
                : error_set(err, DF_USAGE,
                            "option 'base_url': '%s' is not an http or https "
                            "URL",
-                           text);
+                           shown(&name, bytes_of_string(text)));
 }
 
 static void release(void *config)
@@ -289,6 +304,7 @@ static bool gather(struct mapper *m, struct bytes page)
 
     m->count = 0;
     m->has_base = false;
+    m->excess = 0;
     m->failed = false;
     buf_reset(&m->hrefs);
     buf_reset(&m->base_href);
@@ -308,6 +324,20 @@ static bool set_base(struct mapper *m)
     return result != URL_NO_MEMORY;
 }
 
+/* Whether a pair of such URLs may still be emitted; counts it as if so. */
+static bool takes(struct mapper *m, size_t target, size_t source)
+{
+    size_t more = (target > ORDINARY ? target - ORDINARY : 0) +
+                  (source > ORDINARY ? source - ORDINARY : 0);
+
+    if (target > DF_KEY_MAX || source > DF_KEY_MAX ||
+        (more > 0 && m->excess + more > EXCESS_MAX)) {
+        return false;
+    }
+    m->excess += more;
+    return true;
+}
+
 static void emit_link(struct mapper *m, const struct found_link *link,
                       struct df_emitter *e)
 {
@@ -318,7 +348,7 @@ static void emit_link(struct mapper *m, const struct found_link *link,
     if ((m->config->drop_nofollow && link->nofollow) ||
         (m->config->drop_self && bytes_equal(source, target))) {
         df_count(e, DROPPED, 1);
-    } else if (target.len > DF_KEY_MAX || source.len > DF_KEY_MAX) {
+    } else if (!takes(m, target.len, source.len)) {
         df_count(e, LONG_URLS, 1);
     } else {
         df_emit(e, target.data, target.len, source.data, source.len, &one);
