@@ -41,7 +41,8 @@ static const struct option options[] = {
       .letter = 'n',
       .kind = OPTION_FLAG,
       .offset = offsetof(struct run, dry_run),
-      .help = "say what would be done, change nothing" },
+      .help = "say what would be done, change nothing; whether deletions are "
+              "of what is there, and repeats among new batches, is not seen" },
     { .name = "allow-late",
       .kind = OPTION_FLAG,
       .offset = offsetof(struct run, allow_late),

@@ -102,7 +102,7 @@ static enum df_status try_finish(struct view *v, unsigned shard,
     if (state.seq + 1 != p->seq || (p->prepared && state.prepared != p->seq)) {
         status = error_set(err, DF_STATE,
                            "%s: shard %u is not where its ledger says: "
-                           "restore the view from a copy, or rebuild it",
+                           "restore the view from a copy, or make it anew",
                            v->path, shard);
     } else if (!p->prepared) {
         status = add_run(v, shard, p, t, &state, &rows, err);

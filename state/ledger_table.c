@@ -119,7 +119,7 @@ static enum df_status damaged(struct df_error *err)
 {
     return error_set(err, DF_STATE,
                      "the ledger is damaged: restore the view from a copy, "
-                     "or rebuild it");
+                     "or make it anew");
 }
 
 enum df_status ledger_table_put(struct store_txn *t,

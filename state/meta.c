@@ -19,7 +19,7 @@ static enum df_status damaged(struct df_error *err)
 {
     return error_set(err, DF_STATE,
                      "the view's own records are damaged: restore the view "
-                     "from a copy, or rebuild it");
+                     "from a copy, or make it anew");
 }
 
 enum df_status shard_state_load(struct store_txn *t, struct shard_state *s,

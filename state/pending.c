@@ -259,7 +259,7 @@ static enum df_status damaged(const struct view *v, struct df_error *err)
 {
     return error_set(err, DF_STATE,
                      "%s: the batch that was being applied is damaged on "
-                     "disk: restore the view from a copy, or rebuild it",
+                     "disk: restore the view from a copy, or make it anew",
                      v->path);
 }
 

@@ -105,7 +105,7 @@ static enum df_status check_agreement(struct view *v, struct df_error *err)
             status = error_set(err, DF_STATE,
                                "%s: shard %u is at batch %llu, the ledger at "
                                "%llu: restore the view from a copy, or "
-                               "rebuild it",
+                               "make it anew",
                                v->path, i, (unsigned long long)other.seq,
                                (unsigned long long)first.seq);
         }

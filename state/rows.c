@@ -14,7 +14,7 @@ static enum df_status damaged(struct df_error *err)
 {
     return error_set(err, DF_STATE,
                      "a stored row is damaged: restore the view from a copy, "
-                     "or rebuild it");
+                     "or make it anew");
 }
 
 /* ---- finding an entry ---- */

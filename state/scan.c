@@ -72,7 +72,7 @@ static enum df_status damaged(struct df_error *err)
 {
     return error_set(err, DF_STATE,
                      "a stored row is damaged: restore the "
-                     "view from a copy, or rebuild it");
+                     "view from a copy, or make it anew");
 }
 
 static bool begins_with(struct bytes b, struct bytes prefix)

@@ -109,7 +109,7 @@ static enum df_status fail(struct store *s, int code, const char *doing,
     case MDB_NOTFOUND:
         return error_set(err, DF_STATE,
                          "%s: cannot %s: %s: restore the view from a copy, "
-                         "or rebuild it",
+                         "or make it anew",
                          s->path, doing, mdb_strerror(code));
     case MDB_MAP_RESIZED:
         return error_set(err, DF_STATE,
@@ -180,7 +180,7 @@ static enum df_status check_length(struct store *s, struct df_error *err)
                ? DF_OK
                : error_set(err, DF_STATE,
                            "%s: cut short: restore the view from a copy, or "
-                           "rebuild it",
+                           "make it anew",
                            s->path);
 }
 

@@ -54,7 +54,7 @@ enum df_status store_file_check(const char *path, bool *missing,
     if (!S_ISREG(st.st_mode) || st.st_size == 0 || !has_page_size(path)) {
         return error_set(err, DF_STATE,
                          "%s: not a store: restore the view from a copy, or "
-                         "rebuild it",
+                         "make it anew",
                          path);
     }
     return DF_OK;

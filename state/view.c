@@ -396,7 +396,7 @@ static enum df_status check_shard(struct view *v, unsigned shard,
                             !bytes_equal(d.text, v->definition.text))) {
         status = error_set(err, DF_STATE,
                            "%s: shard %u is not of this view: restore the "
-                           "view from a copy, or rebuild it",
+                           "view from a copy, or make it anew",
                            v->path, shard);
     }
     store_abort(t);
@@ -453,7 +453,7 @@ static enum df_status open_current(struct view *v, struct df_error *err)
         if (race > 0 && v->generation == before) {
             return error_set(err, DF_STATE,
                              "%s: files of generation %llu are missing: "
-                             "restore the view from a copy, or rebuild it",
+                             "restore the view from a copy, or make it anew",
                              v->path, (unsigned long long)v->generation);
         }
         status = open_shards(v, &missing, err);

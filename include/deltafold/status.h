@@ -25,8 +25,8 @@ enum df_status {
     DF_INTERRUPTED = 130 /* SIGINT or SIGTERM: the view is at a whole batch */
 };
 
-/* Long enough for two paths of ordinary length and a reason. */
-#define DF_ERROR_SIZE 1024
+/* Long enough for the longest path and a reason. */
+#define DF_ERROR_SIZE 5120
 
 struct df_error {
     char text[DF_ERROR_SIZE]; /* NUL-terminated; set only on failure */
