@@ -117,7 +117,8 @@ const struct command command_rebuild = {
     .text = "Computes the view from the documents under DIR, every file being "
             "one whose id is its path below DIR (or what a manifest.tsv there "
             "says), and swaps it in at once. Readers see the old view until "
-            "then. Batches up to BATCH count as applied.",
+            "then. With --as-of, batches up to that name count as applied, "
+            "whether or not the log lists them.",
     .examples = "  deltafold rebuild words corpus/\n"
                 "  deltafold rebuild words corpus/ --as-of=2026-11-29 "
                 "--shards=8",

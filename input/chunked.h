@@ -4,7 +4,7 @@
  *
  *     struct chunked c = { 0 };
  *     for (;;) {
- *         result = chunked_step(&c, &in, &content);
+ *         chunked_step(&c, &in, &content);
  *         ... content is the next run of it, in what was taken of in ...
  *     }
  *

@@ -18,7 +18,7 @@ const struct df_job *registry_find(const char *name);
  * A job with all its options, checked: what a view is a view of.
  *
  *     jobspec_open(&s, job, given, n, err);   given: "name=value" strings
- *     ... s.config, s.shape ...
+ *     ... s.config, s.components ...
  *     jobspec_close(&s);                      safe on zeroed memory
  */
 struct jobspec {
@@ -36,7 +36,7 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
 void jobspec_close(struct jobspec *s);
 
 /* The definition as one line, canonical: "wordcount 1 case=lower ngram=1
- * tokenizer=unicode". Its hash guards the view. */
+ * tokenizer=unicode". It guards the view. */
 bool jobspec_definition(const struct jobspec *s, struct buf *out);
 
 #endif

@@ -27,7 +27,7 @@ enum { ENGINE_THREADS_MAX = 256 };
 /* Where the work stands; given to the progress function. */
 struct engine_progress {
     const char *batch; /* name */
-    const char *phase; /* "map", "install", "verify" */
+    const char *phase; /* "map": the other steps are not shown */
     uint64_t done;     /* bytes */
     uint64_t total;    /* bytes, 0 when unknown */
 };

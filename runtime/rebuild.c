@@ -28,41 +28,18 @@ static enum df_status copy_name(struct buf *out, struct bytes name,
     return buf_append(out, name.data, name.len) ? DF_OK : error_no_memory(err);
 }
 
-/* A name that was mistyped would cover what is still to come. */
-static enum df_status check_as_of(struct snapshot *s, const char *as_of,
-                                  struct df_error *err)
-{
-    struct bytes covered = snapshot_ledger_covered(s);
-    struct ledger_entry e;
-    struct shown name;
-    bool found;
-    enum df_status status;
-
-    if (strlen(as_of) > PLAN_NAME_MAX) {
-        return error_set(err, DF_USAGE, "--as-of: longer than a name can be");
-    }
-    if (snapshot_ledger_high(s).len == 0 ||
-        (covered.len > 0 && plan_compare(as_of, covered) <= 0)) {
-        return DF_OK;
-    }
-    status =
-        snapshot_ledger_by_name(s, bytes_of_string(as_of), &e, &found, err);
-    if (status == DF_OK && !found) {
-        return error_set(err, DF_USAGE,
-                         "--as-of: no batch '%s' was applied: 'deltafold log' "
-                         "lists those that were",
-                         shown(&name, bytes_of_string(as_of)));
-    }
-    return status;
-}
-
-/* As of the batch that is named; else as of the last one, and what was
- * covered stays so. */
+/* As of the batch that is named, applied or not: the documents may be ahead of
+ * the view. Else as of the last one, and what was covered stays so. */
 static enum df_status standing(struct application *a, const char *as_of,
                                struct standing *to, struct df_error *err)
 {
     struct snapshot *s;
-    enum df_status status = snapshot_open(&s, a->v, err);
+    enum df_status status;
+
+    if (as_of != NULL && strlen(as_of) > PLAN_NAME_MAX) {
+        return error_set(err, DF_USAGE, "--as-of: longer than a name can be");
+    }
+    status = snapshot_open(&s, a->v, err);
 
     if (status != DF_OK) {
         return status;
@@ -70,10 +47,7 @@ static enum df_status standing(struct application *a, const char *as_of,
     if (as_of != NULL) {
         struct bytes name = bytes_of_string(as_of);
 
-        status = check_as_of(s, as_of, err);
-        if (status == DF_OK) {
-            status = copy_name(&to->high, name, err);
-        }
+        status = copy_name(&to->high, name, err);
         if (status == DF_OK) {
             status = copy_name(&to->covered, name, err);
         }

@@ -4,7 +4,7 @@
  *     table_init(&t, components);
  *     struct table_slot *slot = table_find(&t, &key);
  *     if (table_is_free(slot)) {
- *         ... while !table_has_room(&t, table_record_size(&t, len)):
+ *         ... while there is no room for the record:
  *             table_grow_slots, table_grow_records or table_clear, and
  *             find again ...
  *         table_insert(&t, slot, &key, hash);

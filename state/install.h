@@ -54,9 +54,11 @@ struct install_batch {
 
 /*
  * Applies a batch. On DF_OK it is durable and visible. On failure the view
- * is as before. Where rows would become negative and that is not allowed:
- * DF_INPUT, and *negatives lists them (in no order; zeroed before by the
- * caller; else untouched); err then names the first one's key.
+ * is as before; but where a view of several shards fails after the batch was
+ * decided (err says so), the next writer finishes it. Where rows would become
+ * negative and that is not allowed: DF_INPUT, and *negatives lists them (in no
+ * order; zeroed before by the caller; else untouched); err then names the
+ * first one's key.
  */
 enum df_status install_batch(struct view *v, struct install_batch *b,
                              struct install_negatives *negatives,

@@ -20,7 +20,7 @@ enum ledger_kind {
                           which it stands, "" when none was named */
 };
 
-/* How rows came into the view. Stored by number; defer, fold and auto have
+/* How rows came into the view. Stored by number; defer and auto have
  * their numbers kept. */
 enum install_method {
     INSTALL_INCREMENT = 1, /* seek and add in place */

@@ -2,12 +2,12 @@
  * rows.h: the rows of one shard, in one of its two tables, as a sequence in
  * head order. Hides that the store's entries are blocks of rows (block.h).
  *
- * Three ways to use them, one per purpose:
+ * Four ways to use them, one per purpose:
  *
- *     rows_get                          one row
- *     rows_reader_*                     rows from a head on, in order
- *     rows_writer_*                     rows appended to an empty table,
- * packed rows_editor_*                     rows changed in place, in order
+ *     rows_get        one row
+ *     rows_reader_*   rows from a head on, in order
+ *     rows_writer_*   rows appended to an empty table, packed
+ *     rows_editor_*   rows changed in place, in order
  *
  * Rows handed out are borrowed until the next call on the same object. A
  * damaged entry is DF_STATE.
@@ -66,10 +66,12 @@ void rows_writer_close(struct rows_writer *w);
  *     rows_editor_open(&e, t, table, components, err);
  *     per head:
  *       rows_editor_find(e, head, &old, err);   NULL where there is no row
- *       rows_editor_put(e, row, err);           the row as it is to be;
- * without it the old row goes rows_editor_end(e, err);                  writes
- * what is left rows_editor_close(e);                     takes NULL put after
- * a find of NULL inserts.
+ *       rows_editor_put(e, row, err);           the row as it is to be
+ *     rows_editor_end(e, err);                  writes what is left
+ *     rows_editor_close(e);                     takes NULL
+ *
+ * A row that was found goes unless something is put; what is put after a find
+ * of NULL is new.
  */
 struct rows_editor;
 enum df_status rows_editor_open(struct rows_editor **out, struct store_txn *t,

@@ -47,7 +47,7 @@ struct snapshot_row {
 };
 
 /*
- * Rows in byte order of (key, element), over all shards. `from` selects:
+ * Rows in byte order of (key, element), over all shards. `select` chooses:
  * everything, the rows of one key, or the keys that begin with a prefix.
  *
  *     snapshot_scan_open(&scan, s, SNAPSHOT_PREFIX, bytes, err);
@@ -67,7 +67,7 @@ enum df_status snapshot_scan_next(struct snapshot_scan *scan,
                                   struct df_error *err) DF_MUST_CHECK;
 void snapshot_scan_close(struct snapshot_scan *scan);
 
-/* One shard's rows as a run, in head order (verify, overwrite). Valid while
+/* One shard's rows as a run, in head order (verify). Valid while
  * the snapshot is; closed by snapshot_shard_close. */
 enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
                                    unsigned shard,

@@ -37,7 +37,7 @@ enum df_status view_create(const char *path,
                            struct df_error *err) DF_MUST_CHECK;
 
 enum view_access {
-    VIEW_READ, /* takes no lock, changes nothing */
+    VIEW_READ, /* takes no lock, changes nothing; but see snapshot_open */
     VIEW_WRITE /* takes the lock, finishes what a crash left undone */
 };
 

@@ -10,8 +10,9 @@
  *
  * A df_view is a snapshot: it shows the view after one whole batch for as
  * long as it is open, while a writer goes on; df_view_refresh moves it to
- * the newest. It takes no lock. A process opens each view once; a df_view
- * belongs to one thread at a time.
+ * the newest. It takes no lock, unless a
+ * writer has died between two shards: then its batch is finished first. A
+ * process opens each view once; a df_view belongs to one thread at a time.
  */
 #ifndef DELTAFOLD_VIEW_H
 #define DELTAFOLD_VIEW_H
