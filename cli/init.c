@@ -56,8 +56,9 @@ static enum df_status create(const char *path, const struct jobspec *spec,
                              struct df_error *err)
 {
     struct view_definition definition = {
-        .shape = { .has_element = spec->job->has_element,
-                   .components = spec->components },
+        .shape = { .has_element = spec->shape.has_element,
+                   .components = spec->components,
+                   .wide = spec->shape.wide },
         .shards = shards,
     };
     struct buf text = { 0 };

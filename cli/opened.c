@@ -3,8 +3,12 @@
 #include <stdlib.h>
 
 static const char *const plain_names[DF_COMPONENTS_MAX + 1] = {
-    "value1", "value2", "value3", "value4",
-    "value5", "value6", "value7", "value8",
+    "value1",  "value2",  "value3",  "value4",  "value5",  "value6",
+    "value7",  "value8",  "value9",  "value10", "value11", "value12",
+    "value13", "value14", "value15", "value16", "value17", "value18",
+    "value19", "value20", "value21", "value22", "value23", "value24",
+    "value25", "value26", "value27", "value28", "value29", "value30",
+    "value31", "value32",
 };
 
 bool opened_word(struct bytes *rest, struct bytes *word)

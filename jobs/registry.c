@@ -1,5 +1,6 @@
 #include "jobs/registry.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "jobs/links/links.h"
@@ -26,26 +27,55 @@ const struct df_job *registry_find(const char *name)
     return job;
 }
 
-static size_t option_count(const struct df_job *job)
+const struct df_option registry_common[] = { { 0 } };
+
+static size_t count(const struct df_option *options)
 {
     size_t n = 0;
 
-    while (job->options[n].name != NULL) {
+    while (options[n].name != NULL) {
         n++;
     }
     return n;
 }
 
+/* The job's own options and the common ones, as one list. */
+static size_t option_count(const struct df_job *job)
+{
+    return count(job->options) + count(registry_common);
+}
+
+static const struct df_option *option_at(const struct df_job *job, size_t i)
+{
+    size_t own = count(job->options);
+
+    return i < own ? &job->options[i] : &registry_common[i - own];
+}
+
+static bool is_common(const struct df_job *job, size_t i)
+{
+    return i >= count(job->options);
+}
+
 /* The option that bytes name; option_count when there is none. */
 static size_t option_find(const struct df_job *job, struct bytes name)
 {
+    size_t n = option_count(job);
     size_t i = 0;
 
-    while (job->options[i].name != NULL &&
-           !bytes_equal(bytes_of_string(job->options[i].name), name)) {
+    while (i < n &&
+           !bytes_equal(bytes_of_string(option_at(job, i)->name), name)) {
         i++;
     }
     return i;
+}
+
+const char *jobspec_common(const struct jobspec *s, const char *name)
+{
+    size_t i = option_find(s->job, bytes_of_string(name));
+
+    assert(i < option_count(s->job));
+    return s->values[i];
 }
 
 static enum df_status unknown_option(const struct df_job *job,
@@ -55,9 +85,9 @@ static enum df_status unknown_option(const struct df_job *job,
     struct buf known = { 0 };
     bool ok = true;
 
-    for (size_t i = 0; ok && job->options[i].name != NULL; i++) {
+    for (size_t i = 0; ok && i < option_count(job); i++) {
         ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "",
-                        job->options[i].name);
+                        option_at(job, i)->name);
     }
     if (!ok) {
         buf_fini(&known);
@@ -86,12 +116,12 @@ static enum df_status set_option(struct jobspec *s, const char *given,
     }
     name = bytes_of(given, (size_t)(equals - given));
     i = option_find(s->job, name);
-    if (s->job->options[i].name == NULL) {
+    if (i == option_count(s->job)) {
         return unknown_option(s->job, name, err);
     }
     if (s->values[i] != NULL) {
         return error_set(err, DF_USAGE, "option '%s' is given twice",
-                         s->job->options[i].name);
+                         option_at(s->job, i)->name);
     }
     s->values[i] = strdup(equals + 1);
     return s->values[i] != NULL ? DF_OK : error_no_memory(err);
@@ -99,9 +129,9 @@ static enum df_status set_option(struct jobspec *s, const char *given,
 
 static enum df_status set_initial(struct jobspec *s, struct df_error *err)
 {
-    for (size_t i = 0; s->job->options[i].name != NULL; i++) {
+    for (size_t i = 0; i < option_count(s->job); i++) {
         if (s->values[i] == NULL) {
-            s->values[i] = strdup(s->job->options[i].initial);
+            s->values[i] = strdup(option_at(s->job, i)->initial);
         }
         if (s->values[i] == NULL) {
             return error_no_memory(err);
@@ -120,6 +150,18 @@ static enum df_status configure(struct jobspec *s, struct df_error *err)
     return s->job->configure(&settings, &s->config, err);
 }
 
+static void set_shape(struct jobspec *s)
+{
+    s->shape = s->job->shape != NULL
+                   ? s->job->shape(s->config)
+                   : (struct df_shape){ .has_element = s->job->has_element,
+                                        .components = s->job->components };
+    s->components = 0;
+    while (s->shape.components[s->components] != NULL) {
+        s->components++;
+    }
+}
+
 enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
                             const char *const *given, size_t n,
                             struct df_error *err)
@@ -127,9 +169,6 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
     enum df_status st = DF_OK;
 
     *s = (struct jobspec){ .job = job };
-    while (job->components[s->components] != NULL) {
-        s->components++;
-    }
     s->values = calloc(option_count(job) + 1, sizeof *s->values);
     if (s->values == NULL) {
         jobspec_close(s);
@@ -144,7 +183,9 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
     if (st == DF_OK) {
         st = configure(s, err);
     }
-    if (st != DF_OK) {
+    if (st == DF_OK) {
+        set_shape(s);
+    } else {
         jobspec_close(s);
     }
     return st;
@@ -187,10 +228,10 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     size_t best = n;
 
     for (size_t i = 0; i < n; i++) {
-        const char *candidate = job->options[i].name;
+        const char *candidate = option_at(job, i)->name;
 
         if ((name == NULL || strcmp(candidate, name) > 0) &&
-            (best == n || strcmp(candidate, job->options[best].name) < 0)) {
+            (best == n || strcmp(candidate, option_at(job, best)->name) < 0)) {
             best = i;
         }
     }
@@ -207,7 +248,11 @@ bool jobspec_definition(const struct jobspec *s, struct buf *out)
     for (size_t k = 0; ok && k < n; k++) {
         size_t i = next_by_name(s->job, name);
 
-        name = s->job->options[i].name;
+        name = option_at(s->job, i)->name;
+        if (is_common(s->job, i) &&
+            strcmp(s->values[i], option_at(s->job, i)->initial) == 0) {
+            continue;
+        }
         ok = buf_printf(out, " %s=", name) && append_value(out, s->values[i]);
     }
     if (!ok) {

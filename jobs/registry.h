@@ -23,10 +23,21 @@ const struct df_job *registry_find(const char *name);
  */
 struct jobspec {
     const struct df_job *job;
-    void *config;        /* the job's own, made by configure */
-    char **values;       /* by option, in the job's order; owned */
-    unsigned components; /* counted once */
+    void *config;          /* the job's own, made by configure */
+    char **values;         /* by option: the job's in its order, then the
+                              common ones; owned */
+    struct df_shape shape; /* of the rows under this config */
+    unsigned components;   /* counted once */
 };
+
+/*
+ * Options that every job has; the names are in registry_common. They are in
+ * the definition only where they are not as they are initially, so that a
+ * new one changes no view that is there.
+ */
+extern const struct df_option registry_common[];
+/* The value of a common option; never NULL for a name in the list. */
+const char *jobspec_common(const struct jobspec *s, const char *name);
 
 /* Unknown option, option given twice, bad value: DF_USAGE, naming it and
  * what is allowed. */

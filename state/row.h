@@ -55,6 +55,7 @@ struct row {
 struct row_shape {
     bool has_element;
     unsigned components; /* 1 to DF_COMPONENTS_MAX */
+    uint32_t wide;       /* df_shape.wide */
 };
 
 /* The row key of (key, element), in full, appended to out. Never empty. */

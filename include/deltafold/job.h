@@ -10,7 +10,8 @@
  *     configure(settings)              once per command, one thread
  *       cut(config, bytes)             any time, any thread, no state
  *       mapper_open(config)            once per worker
- *         map(mapper, piece, emitter)  once per piece
+ *         map(mapper, piece, emitter)  once per piece, or
+ *         map_records(mapper, records, n, emitter)
  *       mapper_close(mapper)
  *     release(config)
  *
@@ -38,10 +39,11 @@ extern "C" {
 #endif
 
 enum {
-    DF_KEY_MAX = 65536,    /* longest key or element, in bytes */
-    DF_COMPONENTS_MAX = 8, /* most components of a value */
-    DF_COUNTERS_MAX = 8,   /* most counters of a job */
-    DF_SLACK = 64          /* readable bytes behind every piece and key */
+    DF_KEY_MAX = 65536,     /* longest key or element, in bytes */
+    DF_COMPONENTS_MAX = 32, /* most components of a value */
+    DF_COUNTERS_MAX = 16,   /* most counters of a job */
+    DF_COLUMNS_MAX = 64,    /* most columns a job asks for */
+    DF_SLACK = 64           /* readable bytes behind every piece and key */
 };
 
 /*
@@ -81,6 +83,48 @@ struct df_piece {
 /* A stretch this long without a cut is cut by force; above DF_KEY_MAX. */
 #define DF_UNCUT ((size_t)1 << 20)
 
+/*
+ * Records: lines, or rows of csv, tsv and ndjson, as the view's option
+ * format= says. The runtime finds them, parses them and picks by name the
+ * columns that the job asks for.
+ */
+enum df_kind {
+    DF_ABSENT, /* ndjson: the object has no such member */
+    DF_NULL,   /* ndjson: null */
+    DF_TEXT,   /* csv, tsv, lines: always this; ndjson: a string, unescaped */
+    DF_NUMBER, /* ndjson: the literal as it stands in the file, valid */
+    DF_FALSE,
+    DF_TRUE,
+    DF_NESTED /* ndjson: an array or object as canonical JSON: members in
+                 byte order, no blanks, shortest escapes, numbers as
+                 df_number_canonical writes them */
+};
+
+/* One value. DF_SLACK bytes behind data[len] are readable. */
+struct df_field {
+    enum df_kind kind;
+    const uint8_t *data;
+    size_t len;
+};
+
+/* Borrowed for the duration of one map_records call. */
+struct df_record {
+    const uint8_t *data; /* as it stands in the file, without line end */
+    size_t len;
+    /* One per column asked for, in that order; then, if asked for, the
+     * canonical form of the whole record (DF_TEXT). */
+    const struct df_field *fields;
+};
+
+/* What a job asks of each record. A column that a csv or tsv file does not
+ * have refuses the batch. For lines there is one column, "line". */
+struct df_columns {
+    const char *const *names;
+    size_t n;   /* at most DF_COLUMNS_MAX */
+    bool whole; /* wants the record as a value that does not depend on the
+                   order of its members or columns */
+};
+
 /* A key in a list for df_emit_keys; DF_SLACK bytes behind it are readable.
  * len is 1 to DF_KEY_MAX. */
 struct df_key {
@@ -100,6 +144,8 @@ struct df_emitter {
                  const uint8_t *element, size_t element_len,
                  const int64_t *values);
     void (*keys)(struct df_emitter *, const struct df_key *keys, size_t n);
+    void (*refuse)(struct df_emitter *, const struct df_record *record,
+                   const char *why);
     uint64_t counters[DF_COUNTERS_MAX]; /* added to by df_count only */
 };
 
@@ -126,6 +172,16 @@ static inline void df_emit_keys(struct df_emitter *e,
     }
 }
 
+/* Refuses the batch because of one of the records at hand: the runtime puts
+ * file and line in front of why ("column 'v': '1.2.3' is no number"). */
+static inline void df_refuse(struct df_emitter *e,
+                             const struct df_record *record, const char *why)
+{
+    if (e->status == DF_OK) {
+        e->refuse(e, record, why);
+    }
+}
+
 /* Adds n to counter number c of the job (see df_job.counters). Counters
  * appear in the log: what a job leaves out must be counted. */
 static inline void df_count(struct df_emitter *e, unsigned c, uint64_t n)
@@ -149,6 +205,18 @@ struct df_settings {
     const char *const *values; /* values[i] belongs to options[i] */
 };
 
+/*
+ * What the rows of a view are. Usually the job's constants; a job whose
+ * options decide it has df_job.shape.
+ */
+struct df_shape {
+    bool has_element;
+    const char *const *components; /* names of the values; ends with NULL */
+    /* Bit i: components i and i + 1 are the low and the high 64 bits of one
+     * 128-bit number in two's complement. */
+    uint32_t wide;
+};
+
 struct df_job {
     const char *name;
     const char *summary; /* one line for `deltafold jobs` */
@@ -162,6 +230,8 @@ struct df_job {
     /* Wants bytes as they are, decompressed only: no mark dropped, UTF-16
      * not turned into UTF-8. */
     bool raw;
+    /* NULL: has_element and components above hold for every config. */
+    struct df_shape (*shape)(const void *config);
 
     /* Checks the settings and makes what the other functions are given as
      * config; it is read by all threads and changed by none. Fails with
@@ -178,6 +248,13 @@ struct df_job {
      * data[c] on; 0 where there is none. A cut must not change the pairs.
      * NULL for jobs whose pieces are DF_PIECES_WHOLE. */
     size_t (*cut)(const void *config, const uint8_t *data, size_t len);
+
+    /* Jobs over records have these two and neither pieces, cut nor map; for
+     * other jobs they are NULL. map_records is called with up to a few
+     * thousand records of one file, in their order. */
+    const struct df_columns *(*columns)(const void *config);
+    void (*map_records)(void *mapper, const struct df_record *records,
+                        size_t n, struct df_emitter *);
 
     /* A mapper is the scratch space of one worker; it may allocate here and
      * grow in map. */
