@@ -6,6 +6,7 @@
  *                 file from elsewhere is noticed
  *   "high"        greatest batch name applied; shard 0
  *   "covered"     as-of name of the last rebuild; shard 0
+ *   "keep"        how many entries' runs are kept, 64 bits; shard 0
  */
 #ifndef STATE_META_H
 #define STATE_META_H

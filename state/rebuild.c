@@ -214,7 +214,7 @@ static enum df_status advance(struct rebuild *r, unsigned i,
         return status;
     }
     status = shard_advance(t, &state, r->b->entry->seq,
-                           shard_after(&state, &r->shard[i].fold), true,
+                           shard_after(&state, &r->shard[i].fold), true, NULL,
                            i == 0 ? record : NULL, r->err);
     if (status == DF_OK && i == 0) {
         status = meta_text_store(t, "high", r->how->high, r->err);
