@@ -291,6 +291,28 @@ static bool negate_wide(int64_t *low, int64_t *high)
     return true;
 }
 
+static uint64_t distance_from_zero(int64_t v)
+{
+    return v < 0 ? -(uint64_t)v : (uint64_t)v;
+}
+
+uint64_t row_values_magnitude(struct row_shape shape, const int64_t *values)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < shape.components; i++) {
+        uint64_t one;
+
+        if ((shape.wide >> i & 1) != 0) {
+            one = distance_from_zero(values[++i]) + 1;
+        } else {
+            one = distance_from_zero(values[i]);
+        }
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
 bool row_values_negate(struct row_shape shape, int64_t *values)
 {
     for (unsigned i = 0; i < shape.components; i++) {
