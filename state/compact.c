@@ -5,8 +5,8 @@
  *     1    1 1    1 1 1    1 1 1 1 -> 4    4 1  ...  4 4 4 1 1 1 1 -> 16
  *
  * The level of a run is the power of four that its size has. When the last
- * four or more are of one level or below, they become one. A run of more than
- * a part of what is due for folding is left alone: it will soon be folded.
+ * four or more are of one level or below, they become one, unless that would
+ * be more than half of what is due for folding: it will soon be folded.
  */
 #include "state/compact.h"
 
@@ -19,17 +19,20 @@
 enum {
     TIER = 4,           /* runs merged at a time, at least */
     LEVEL_0 = 64 << 10, /* bytes of the smallest level */
-    MERGE_PART = 4,     /* of what is due: larger sums are not merged, ... */
+    MERGE_PART = 2,     /* of what is due: larger sums are not merged, ... */
     TERMS_MANY = OVERLAY_MAX / 2, /* ... unless there are so many runs */
     CHUNK = 4 << 20,              /* bytes per transaction: some 40 ms */
     LOOK_EVERY = 1024             /* rows between looks at the stop flag */
 };
 
 static size_t chunk_bytes = CHUNK;
+static size_t level_bytes = LEVEL_0;
 
-void compact_set_chunk(size_t bytes)
+void compact_set_scale(size_t bytes)
 {
     chunk_bytes = bytes == 0 ? CHUNK : bytes;
+    level_bytes = bytes == 0 ? LEVEL_0 : bytes;
+    cost_set_due_min((double)bytes);
 }
 
 /* One shard on its way; what is known of it is as of the last transaction. */
@@ -116,7 +119,7 @@ static unsigned level_of(uint64_t bytes)
 {
     unsigned level = 0;
 
-    for (; bytes > LEVEL_0; bytes /= TIER) {
+    for (; bytes > level_bytes; bytes /= TIER) {
         level++;
     }
     return level;
@@ -135,10 +138,11 @@ static size_t merge_from(const struct shard_compact *c)
         uint64_t bytes = 0;
 
         while (from > c->overlay.folding &&
-               level_of(c->stored[from - 1]) <= level) {
+               level_of(c->stored[from - 1]) <= level &&
+               (many || bytes + c->stored[from - 1] <= c->due / MERGE_PART)) {
             bytes += c->stored[--from];
         }
-        if (count - from >= TIER && (many || bytes <= c->due / MERGE_PART)) {
+        if (count - from >= TIER) {
             return from;
         }
     }
@@ -504,7 +508,7 @@ static void compact_shard(struct shard_compact *c)
 {
     bool more = true;
 
-    while (c->status == DF_OK && more && !is_late(c)) {
+    do {
         if (stopped(c)) {
             c->status = interrupted(&c->err);
             return;
@@ -513,7 +517,7 @@ static void compact_shard(struct shard_compact *c)
             c->status = step(c, &more, &c->err);
         } while (c->status != DF_OK &&
                  store_grow_if_full(c->store, &c->status, &c->err));
-    }
+    } while (c->status == DF_OK && more && !is_late(c));
     if (c->status != DF_OK) {
         struct df_error ignored;
         enum df_status status =

@@ -19,7 +19,8 @@
 
 struct compact_plan {
     bool everything;   /* fold all there is, whether it is time to or not */
-    int64_t budget_us; /* without everything: no new step after so long, ... */
+    int64_t budget_us; /* without everything: one step, or one chunk of a
+                          fold, and no new one after so long, ... */
     size_t memory;     /* bytes for dirty pages, all shards together */
     unsigned threads;
     const volatile sig_atomic_t *stop; /* may be NULL */
@@ -40,7 +41,9 @@ enum df_status view_compact(struct view *v, const struct compact_plan *plan,
                             struct compact_report *report,
                             struct df_error *err) DF_MUST_CHECK;
 
-/* For tests: bytes per transaction; 0: default. */
-void compact_set_chunk(size_t bytes);
+/* For tests, so that views of a few rows have something to merge and to fold:
+ * bytes per transaction, of the smallest level of runs and of an overlay that
+ * is due; 0: default. */
+void compact_set_scale(size_t bytes);
 
 #endif

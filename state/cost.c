@@ -29,11 +29,18 @@ double cost_pages_hit(double leaf_pages, double rows)
     return leaf_pages == 0 ? 0 : leaf_pages * (1 - exp(-rows / leaf_pages));
 }
 
+static double due_min = DUE_MIN;
+
+void cost_set_due_min(double bytes)
+{
+    due_min = bytes == 0 ? DUE_MIN : bytes;
+}
+
 double cost_due_bytes(double leaf_pages, double page_size)
 {
     double due = COST_FOLD_SHARE * leaf_pages * page_size;
 
-    return due > DUE_MIN ? due : DUE_MIN;
+    return due > due_min ? due : due_min;
 }
 
 /* ---- the model ---- */

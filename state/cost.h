@@ -71,5 +71,6 @@ double cost_pages_hit(double leaf_pages, double rows);
 /* Bytes of an overlay that is due; of a table that is smaller than that, the
  * bytes that a scan never notices. */
 double cost_due_bytes(double leaf_pages, double page_size);
+void cost_set_due_min(double bytes); /* for tests; 0: default */
 
 #endif

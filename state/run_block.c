@@ -27,13 +27,15 @@ void run_block_begin(struct run_block_writer *w, unsigned components)
 bool run_block_has_room(const struct run_block_writer *w,
                         const struct row *row)
 {
-    size_t rows = w->block.rows + 1;
-
+    const struct block_writer *b = &w->block;
+    size_t rows = b->rows + 1;
     /* The row may be a restart, and share nothing. */
-    return rows == 1 || w->block.value.len + block_row_bound(&w->block, row) +
-                                row->head.len + w->restarts.len + OFFSET +
-                                filter_size(rows) + TRAILER <=
-                            RUN_BLOCK_SIZE;
+    size_t least = b->value.len + row->head.len + w->restarts.len + OFFSET +
+                   filter_size(rows) + TRAILER;
+    size_t bound = (size_t)4 + 9 * (size_t)b->components +
+                   (row->tail.len > 0 ? row->tail.len + 4 : 0);
+
+    return rows == 1 || least + bound <= RUN_BLOCK_SIZE;
 }
 
 bool run_block_add(struct run_block_writer *w, const struct row *row)

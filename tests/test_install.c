@@ -198,8 +198,7 @@ static bool listed(const struct install_negatives *n, const char *key)
 
 static void each_way(void (*check)(struct stored *s))
 {
-    for (int method = INSTALL_INCREMENT; method <= INSTALL_OVERWRITE;
-         method++) {
+    for (int method = INSTALL_INCREMENT; method <= INSTALL_DEFER; method++) {
         for (unsigned shards = 1; shards <= 3; shards += 2) {
             struct stored s;
 
