@@ -3,8 +3,8 @@
  *
  * A batch is visible when shard 0's transaction with its ledger entry has
  * committed. With one shard that is all: rows and entry are one transaction.
- * With several, a crash between two commits must not leave half a batch, so
- * there are three steps:
+ * With several, a crash between two commits must not leave half a batch. Rows
+ * that were changed cannot be put back, so there are three steps:
  *
  *   prepare   every shard folds its run into a transaction that stays open,
  *             and copies the run to a file; or, for an overwrite, fills and
@@ -16,7 +16,8 @@
  * Before `decide` nothing has happened, after it everything will: a crash, a
  * full disk or a full map after it is made good by shard_finish, here or in
  * the next writer (recover.c), from the files and without the batch's
- * source. Readers take only sets of shards with equal numbers (snapshot.c).
+ * source. Readers take only sets of shards that can be seen as of one batch
+ * (snapshot.c); after changes in place that is the batch that the shard is at.
  *
  * Example, shards 0 1 2 at batch 7, applying 8; a crash comes at each line:
  *
@@ -26,15 +27,27 @@
  *     commit shard 1               7 8 8   next run: adds 8 to 0
  *     commit shard 0 with entry 8  8 8 8   next run: removes pending.run
  *
- * Where runs are kept (runs.h) the batch's own run goes to the shard's store
- * first, and what is folded are the entry's effects, read from there: its own
- * run, usually, and what leaves a window. With several shards that store is
+ * A deferred batch changes no row. Its run is stored, and the overlay
+ * (overlay.h) tells readers to add it, in one transaction per shard; shard 0's
+ * decides, and no file is needed. Who is ahead of shard 0 can be seen as it
+ * was, by leaving out what came last, and be put there:
+ *
+ *     prepare: runs stored         7 7 7   readers 7, next run: drops them
+ *     commit shard 2               7 7 8+  readers 7, next run: 2 goes back
+ *     commit shard 1               7 8+ 8+ readers 7, next run: both do
+ *     commit shard 0 with entry 8  8 8 8   readers 8
+ *     drop what entry 8 drops      8 8 8   next run: drops the rest of it
+ *
+ * The last line is for history (runs.h): a run that is dropped could not be
+ * brought back, so drops wait for the decision. What is folded later, by the
+ * next batch of another method or by compaction (compact.h), changes nothing
+ * that can be seen, and each shard does it when it likes.
+ *
+ * Where runs are kept the batch's own run goes to the shard's store first,
+ * and what is folded are the entry's effects, read from there: its own run,
+ * usually, and what leaves a window. With several shards that store is
  * committed before `decide`, in place of the files: a run whose number is
  * above its shard's is not decided, and nobody looks at it.
- *
- * LMDB keeps the pages a transaction has changed in memory until it commits,
- * which in-place increments of a large run would overrun; install foresees
- * that and overwrites instead, in chunks.
  */
 #include "state/install.h"
 
