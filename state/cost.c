@@ -114,7 +114,8 @@ static void note(struct samples *s, const struct ledger_entry *e)
 }
 
 enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
-                             uint64_t seq, struct df_error *err)
+                             const struct timings *timings, uint64_t seq,
+                             struct df_error *err)
 {
     struct samples s = { 0 };
     enum df_status status = DF_OK;
@@ -127,6 +128,7 @@ enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
 
         status = ledger_table_get(t, seq, &e, &found, err);
         if (status == DF_OK && found) {
+            timings_apply(timings, &e);
             note(&s, &e);
         }
     }

@@ -12,7 +12,7 @@
  * will have to be folded some day, and an overwrite folds what is deferred
  * already, which then need not be done.
  *
- *     cost_fit_load(&fit, t, seq, err);
+ *     cost_fit_load(&fit, t, &timings, seq, err);
  *     cost_choose(&features, &fit, allowed, &choice);
  */
 #ifndef STATE_COST_H
@@ -20,6 +20,7 @@
 
 #include "state/ledger.h"
 #include "state/store.h"
+#include "state/timings.h"
 
 /* Of the view and the batch, all shards together. */
 struct cost_features {
@@ -42,7 +43,8 @@ struct cost_fit {
     double factor[COST_METHODS]; /* by method; 0: nothing is known */
 };
 enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
-                             uint64_t seq, struct df_error *err) DF_MUST_CHECK;
+                             const struct timings *timings, uint64_t seq,
+                             struct df_error *err) DF_MUST_CHECK;
 /* The factor of a method: its own, or that of all others, or 1. */
 double cost_factor(const struct cost_fit *fit, enum install_method m);
 

@@ -56,6 +56,7 @@
 
 #include "base/clock.h"
 #include "state/install_internal.h"
+#include "state/timings.h"
 
 /* ---- prepare ---- */
 
@@ -542,6 +543,17 @@ static bool can_go_on(struct work *w)
     return more && w->status == DF_OK;
 }
 
+/* The commit's time, too. */
+static void note_time(struct work *w)
+{
+    struct ledger_entry *e = w->b->entry;
+    int64_t now = clock_us();
+
+    e->install_us = (uint64_t)(now - w->begun_us);
+    e->measured_us = (uint64_t)(now - w->b->started_us);
+    timings_note(w->v, e);
+}
+
 static void give_negatives(struct work *w, struct install_negatives *to)
 {
     for (unsigned i = 0; i < w->shards; i++) {
@@ -576,6 +588,9 @@ enum df_status install_batch(struct view *v, struct install_batch *b,
         } while (can_go_on(w));
     }
     give_negatives(w, negatives);
+    if (w->status == DF_OK) {
+        note_time(w);
+    }
     clean_up(w);
     status = w->status;
     pending_fini(&w->pending);

@@ -154,12 +154,15 @@ static enum df_status reserve(struct store *s, const struct load *l,
 /* What the ledger tells of costs, and what it is to tell of those since. */
 static enum df_status fit_costs(struct work *w, struct cost_fit *fit)
 {
+    struct timings timings;
     struct store_txn *t;
     enum df_status status =
         store_begin(&t, w->shard[0].store, STORE_READ, w->err);
 
+    timings_load(&timings, w->v);
     if (status == DF_OK) {
-        status = cost_fit_load(fit, t, w->shard[0].state.seq, w->err);
+        status =
+            cost_fit_load(fit, t, &timings, w->shard[0].state.seq, w->err);
         if (status == DF_OK) {
             status = meta_number_load(t, "compact_us",
                                       &w->b->entry->compact_us, w->err);

@@ -90,10 +90,10 @@ struct ledger_entry {
     uint64_t predicted_us; /* of install_us; 0: there was no prediction */
     uint64_t model_us;     /* the same before it was fitted to this view */
     uint64_t compact_us;   /* merging and folding since the entry before */
-    uint64_t measured_us;  /* start of reading to before the commit */
+    uint64_t measured_us;  /* start of reading to the commit (timings.h) */
     uint64_t map_us;       /* reading, mapping, combining */
     uint64_t reduce_us;    /* sorting and merging that was not overlapped */
-    uint64_t install_us;   /* reduce streamed into the store */
+    uint64_t install_us;   /* reduce streamed into the store, committed */
     struct bytes program;  /* "deltafold 0.1.0" */
 };
 

@@ -17,7 +17,10 @@ struct runs_reader {
     bool copy;
     bool ahead; /* block.row was found by a seek and is yet to be given */
     struct buf room;
-    struct bytes index; /* where it was found; not kept with copy */
+    /* Where index and blocks were found; not with copy, for what is written
+     * to moves. */
+    struct bytes index;
+    struct bytes *found; /* by block; NULL until a head is looked for */
     struct run_block opened;
     struct block_reader block;
 };
@@ -33,12 +36,29 @@ static enum df_status get_block(struct runs_reader *r, uint32_t number,
     return status == DF_OK && !found ? runs_damaged(err) : status;
 }
 
+/* The block, from where it was found the last time. */
+static enum df_status find_again(struct runs_reader *r, uint32_t number,
+                                 struct bytes *v, struct df_error *err)
+{
+    enum df_status status;
+
+    if (r->found != NULL && r->found[number].data != NULL) {
+        *v = r->found[number];
+        return DF_OK;
+    }
+    status = get_block(r, number, v, err);
+    if (status == DF_OK && r->found != NULL) {
+        r->found[number] = *v;
+    }
+    return status;
+}
+
 /* Makes r->opened the block, none of its rows read. */
 static enum df_status open_block(struct runs_reader *r, uint32_t number,
                                  struct df_error *err)
 {
     struct bytes v;
-    enum df_status status = get_block(r, number, &v, err);
+    enum df_status status = find_again(r, number, &v, err);
 
     if (status != DF_OK) {
         return status;
@@ -216,7 +236,11 @@ enum df_status runs_find(struct run_source *source, struct bytes head,
 
     *row = NULL;
     go_to_start(r);
-    if (r->blocks > 0) {
+    if (r->found == NULL && !r->copy) {
+        r->found = calloc(r->blocks + (size_t)1, sizeof *r->found);
+        status = r->found == NULL ? error_no_memory(err) : DF_OK;
+    }
+    if (status == DF_OK && r->blocks > 0) {
         status = open_near(r, head, err);
     }
     if (status == DF_OK && r->blocks > 0 &&
@@ -270,6 +294,7 @@ void runs_close(struct run_source *run)
 
     if (r != NULL) {
         buf_fini(&r->room);
+        free(r->found);
         free(r);
     }
 }

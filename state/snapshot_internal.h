@@ -5,6 +5,7 @@
 #include "state/overlay.h"
 #include "state/snapshot.h"
 #include "state/table_run.h"
+#include "state/timings.h"
 #include "state/view_internal.h"
 
 struct snapshot {
@@ -23,6 +24,7 @@ struct snapshot {
     bool without_rows;
     struct shard_shown *shown[VIEW_SHARDS_MAX]; /* for snapshot_get, opened
                                                     when it needs them */
+    struct timings timings; /* loaded when the ledger is asked */
     struct bytes high;
     struct bytes covered;
 };
