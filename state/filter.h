@@ -1,6 +1,6 @@
 /*
  * filter.h: a small set of hashes that may say "perhaps" to what is not in
- * it, about once in fifty times, and never "no" to what is.
+ * it, about once in a hundred times, and never "no" to what is.
  *
  * A Bloom filter in lines of 64 bytes: a hash chooses one line and six bits
  * of it, so that a look touches one line of the processor's cache. It is
