@@ -129,6 +129,35 @@ struct snapshot_state snapshot_state(const struct snapshot *s)
     return s->state;
 }
 
+void snapshot_apply_having(struct snapshot *s)
+{
+    s->has_filter = s->v->definition.having.is_set;
+}
+
+bool snapshot_is_shown(const struct snapshot *s, const int64_t *values)
+{
+    const struct view_having *h = &s->v->definition.having;
+    unsigned c = h->component;
+
+    if (!h->is_set) {
+        return true;
+    }
+    if ((s->shape.wide >> c & 1) != 0) {
+        /* The high half decides, but where it only carries the sign. */
+        int64_t high = values[c + 1];
+
+        if (high != (values[c] < 0 ? -1 : 0)) {
+            return high >= 0;
+        }
+    }
+    return values[c] >= h->least;
+}
+
+bool snapshot_lets_see(const struct snapshot *s, const int64_t *values)
+{
+    return !s->has_filter || snapshot_is_shown(s, values);
+}
+
 /* ---- one row ---- */
 
 void snapshot_close_finders(struct snapshot *s)
@@ -159,7 +188,8 @@ static enum df_status find_row(struct snapshot *s, unsigned part,
         status = (*run)->next(*run, &row, err);
     }
     if (status == DF_OK && row != NULL && bytes_equal(row->head, want->head) &&
-        bytes_equal(row->tail, want->tail)) {
+        bytes_equal(row->tail, want->tail) &&
+        snapshot_lets_see(s, row->values)) {
         memcpy(values, row->values, s->shape.components * sizeof *values);
         *found = true;
     }
@@ -192,7 +222,8 @@ enum df_status snapshot_get(struct snapshot *s, struct bytes key,
         rows_get(s->txns[part], shard_rows_table(&s->states[part]),
                  s->shape.components, head, values, &stored_tail, found, err);
     /* Another long key with this one's hash is not this key. */
-    *found = *found && bytes_equal(stored_tail, tail);
+    *found = *found && bytes_equal(stored_tail, tail) &&
+             snapshot_lets_see(s, values);
     buf_fini(&whole);
     return status;
 }

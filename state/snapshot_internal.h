@@ -18,11 +18,15 @@ struct snapshot {
     struct runs_term *terms;
     size_t term_count;
     bool without_rows;
+    bool has_filter;                             /* having= is applied */
     struct run_source *finders[VIEW_SHARDS_MAX]; /* for snapshot_get, opened
                                                     when it needs them */
     struct bytes high;
     struct bytes covered;
 };
+
+/* Whether having=, where it is applied, lets readers see the row. */
+bool snapshot_lets_see(const struct snapshot *s, const int64_t *values);
 
 void snapshot_close_finders(struct snapshot *s);
 
