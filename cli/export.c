@@ -7,6 +7,7 @@ struct export
 {
     unsigned format;
     const char *prefix;
+    const char *at;
 };
 
 static const struct option options[] = {
@@ -24,6 +25,13 @@ static const struct option options[] = {
       .value = "BYTES",
       .help = "only keys that begin with these",
       .initial = "all keys" },
+    { .name = "at",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct export, at),
+      .value = "BATCH",
+      .help = "as the view was after this batch, a name or '#SEQ'; 'deltafold "
+              "keep' says how far back",
+      .initial = "now" },
     { 0 }
 };
 
@@ -62,6 +70,11 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     if (status != DF_OK) {
         return status;
     }
+    status = opened_at(&o, export.at, err);
+    if (status != DF_OK) {
+        opened_close(&o);
+        return status;
+    }
     format_open(&f, kinds[export.format], view_definition(o.view)->shape,
                 o.names, in->out);
     status = scan_rows(&o, export.prefix, &f, err);
@@ -73,7 +86,7 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_export = {
     .name = "export",
     .summary = "print all rows, or those whose keys have a prefix",
-    .synopsis = "VIEW [--format=F] [--prefix=BYTES]",
+    .synopsis = "VIEW [--format=F] [--prefix=BYTES] [--at=BATCH]",
     .text =
         "Prints the rows in byte order of key and element, all as they are "
         "after one and the same batch:\n\n"

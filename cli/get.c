@@ -5,7 +5,20 @@
 #include "cli/format.h"
 #include "cli/opened.h"
 
-static const struct option options[] = { { 0 } };
+struct get {
+    const char *at;
+};
+
+static const struct option options[] = {
+    { .name = "at",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct get, at),
+      .value = "BATCH",
+      .help = "as the view was after this batch, a name or '#SEQ'; 'deltafold "
+              "keep' says how far back",
+      .initial = "now" },
+    { 0 }
+};
 
 static void missing(const char *what, const char *key)
 {
@@ -113,7 +126,8 @@ static enum df_status get(struct invocation *in, struct opened *o,
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    enum df_status status = command_parse(in, (void *[]){ NULL }, err);
+    struct get given = { 0 };
+    enum df_status status = command_parse(in, (void *[]){ &given }, err);
     struct format format;
     struct opened o;
     enum df_status closed;
@@ -126,7 +140,10 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     }
     format_open(&format, FORMAT_TSV, view_definition(o.view)->shape, o.names,
                 in->out);
-    status = get(in, &o, &format, err);
+    status = opened_at(&o, given.at, err);
+    if (status == DF_OK) {
+        status = get(in, &o, &format, err);
+    }
     closed = format_close(&format, err);
     opened_close(&o);
     return status == DF_OK ? closed : status;
@@ -135,8 +152,8 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_get = {
     .name = "get",
     .summary = "print the rows of keys",
-    .synopsis = "VIEW KEY ...\n"
-                "VIEW KEY [ELEMENT]",
+    .synopsis = "VIEW KEY ... [--at=BATCH]\n"
+                "VIEW KEY [ELEMENT] [--at=BATCH]",
     .text =
         "Prints key and value, tab-separated, a line per key. Where the "
         "job's rows have elements: key, element and value of all rows of "
@@ -145,6 +162,7 @@ const struct command command_get = {
         "\\r \\\\. A key that is not there is named on standard error, "
         "and the exit code is 1.",
     .examples = "  deltafold get words tree house\n"
+                "  deltafold get words tree --at=2026-11-28\n"
                 "  deltafold get words -- --help",
     .options = { options },
     .arguments_min = 2,

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/opened.h"
+#include "runtime/engine.h"
 
 struct init {
     uint64_t shards;
@@ -50,20 +51,46 @@ static enum df_status unknown_job(const char *name, struct df_error *err)
                      s.text);
 }
 
+/* Takes "keep=N" out of the arguments: it is no part of the definition, for it
+ * may change. */
+static enum df_status take_keep(struct invocation *in, uint64_t *keep,
+                                struct df_error *err)
+{
+    static const char name[] = "keep=";
+    enum df_status status = DF_OK;
+    int kept = 0;
+
+    *keep = 0;
+    for (int i = 0; status == DF_OK && i < in->argc; i++) {
+        if (i >= 2 && strncmp(in->argv[i], name, sizeof name - 1) == 0) {
+            status = opened_keep(in->argv[i] + sizeof name - 1, keep, err);
+        } else {
+            in->argv[kept++] = in->argv[i];
+        }
+    }
+    in->argc = status == DF_OK ? kept : in->argc;
+    return status;
+}
+
 /* Makes the view and says what it is. */
 static enum df_status create(const char *path, const struct jobspec *spec,
-                             unsigned shards, struct output *out,
-                             struct df_error *err)
+                             unsigned shards, uint64_t keep,
+                             struct output *out, struct df_error *err)
 {
     struct view_definition definition = {
         .shape = { .has_element = spec->shape.has_element,
                    .components = spec->components,
                    .wide = spec->shape.wide },
         .shards = shards,
+        .keep = keep,
     };
     struct buf text = { 0 };
-    enum df_status status;
+    enum df_status status =
+        engine_check_options(spec, &definition.having, err);
 
+    if (status != DF_OK) {
+        return status;
+    }
     if (!jobspec_definition(spec, &text)) {
         return error_no_memory(err);
     }
@@ -84,7 +111,11 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     enum df_status status = command_parse(in, (void *[]){ &init }, err);
     struct jobspec spec = { 0 };
     const struct df_job *job;
+    uint64_t keep;
 
+    if (status == DF_OK) {
+        status = take_keep(in, &keep, err);
+    }
     if (status != DF_OK) {
         return status;
     }
@@ -95,8 +126,8 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     status = jobspec_open(&spec, job, (const char *const *)in->argv + 2,
                           (size_t)in->argc - 2, err);
     if (status == DF_OK) {
-        status =
-            create(in->argv[0], &spec, (unsigned)init.shards, in->out, err);
+        status = create(in->argv[0], &spec, (unsigned)init.shards, keep,
+                        in->out, err);
     }
     jobspec_close(&spec);
     return status;
@@ -109,9 +140,13 @@ const struct command command_init = {
     .text =
         "Makes an empty view in the directory VIEW, which must not exist or "
         "be empty. JOB and its options say what the view holds, once and "
-        "for all; see 'deltafold jobs' for what there is.",
+        "for all; see 'deltafold jobs' for what there is. keep=N keeps what "
+        "each of the last N batches amounted to, for diff, why, undo and "
+        "--at; 'deltafold keep' changes it.",
     .examples = "  deltafold init words wordcount\n"
-                "  deltafold init pairs wordcount tokenizer=ascii ngram=2",
+                "  deltafold init pairs wordcount tokenizer=ascii ngram=2\n"
+                "  deltafold init week wordcount window=7d interval=1d "
+                "keep=30",
     .options = { options },
     .arguments_min = 2,
     .arguments_max = -1,

@@ -10,6 +10,7 @@ enum { TOP_INITIAL = 10, BY_VALUES = 0 };
 struct top {
     uint64_t n;
     unsigned by;
+    const char *at;
 };
 
 static const struct option options[] = {
@@ -29,6 +30,13 @@ static const struct option options[] = {
       .help = "rank by the sum of a key's values or by the number of its "
               "elements; without elements these are its values and 1",
       .initial = "values" },
+    { .name = "at",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct top, at),
+      .value = "BATCH",
+      .help = "as the view was after this batch, a name or '#SEQ'; 'deltafold "
+              "keep' says how far back",
+      .initial = "now" },
     { 0 }
 };
 
@@ -292,7 +300,10 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     r.shape = view_definition(o.view)->shape;
     r.by_elements = top.by != BY_VALUES;
     r.heap.limit = (size_t)top.n;
-    status = rank(&r, &o, err);
+    status = opened_at(&o, top.at, err);
+    if (status == DF_OK) {
+        status = rank(&r, &o, err);
+    }
     if (status == DF_OK) {
         status = print(&r, &o, in->out, err);
     }
@@ -305,7 +316,7 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_top = {
     .name = "top",
     .summary = "print the keys with the greatest values",
-    .synopsis = "VIEW [-n N] [--by=values|elements]",
+    .synopsis = "VIEW [-n N] [--by=values|elements] [--at=BATCH]",
     .text =
         "Prints key and value of the N rows with the greatest values, "
         "greatest first, tab-separated; rows of one value in byte order of "

@@ -27,7 +27,17 @@ const struct df_job *registry_find(const char *name)
     return job;
 }
 
-const struct df_option registry_common[] = { { 0 } };
+const struct df_option registry_common[] = {
+    { "window", "none", "N|DURATION",
+      "holds the last N batches, or those of the last DURATION by interval=" },
+    { "slide", "1", "M|DURATION", "shows a result every M batches" },
+    { "interval", "none", "NUMBER|DURATION",
+      "batches are placed by the number at the end of their names, or by the "
+      "date in them (1d, 6h)" },
+    { "having", "none", "VALUE>=K",
+      "readers see only rows with a value of at least K: count>=2" },
+    { 0 }
+};
 
 static size_t count(const struct df_option *options)
 {

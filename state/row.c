@@ -280,6 +280,35 @@ size_t row_values_decode(struct bytes in, unsigned components, int64_t *values)
 }
 
 /* Sets "key 'x': why", with the element where there is one. */
+/* The 128-bit number in two's complement whose halves these are. */
+static bool negate_wide(int64_t *low, int64_t *high)
+{
+    if (*low == 0 && *high == INT64_MIN) {
+        return false;
+    }
+    *high = (int64_t)(~(uint64_t)*high + (*low == 0 ? 1 : 0));
+    *low = (int64_t)(0 - (uint64_t)*low);
+    return true;
+}
+
+bool row_values_negate(struct row_shape shape, int64_t *values)
+{
+    for (unsigned i = 0; i < shape.components; i++) {
+        bool ok;
+
+        if ((shape.wide >> i & 1) != 0) {
+            ok = negate_wide(&values[i], &values[i + 1]);
+            i++;
+        } else {
+            ok = !__builtin_sub_overflow(0, values[i], &values[i]);
+        }
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum df_status refuse(struct df_error *err, struct row_shape shape,
                              struct bytes head, struct bytes tail,
                              const char *why)

@@ -135,6 +135,10 @@ static inline bool row_values_add(unsigned components, int64_t *into,
     return true;
 }
 
+/* Each value with its sign turned, wide ones as the whole they are; false
+ * where that is beyond 64 bits (128 for wide ones), values then undefined. */
+bool row_values_negate(struct row_shape shape, int64_t *values);
+
 /* DF_INPUT, naming the key: "key 'x': count beyond 64 bits". */
 enum df_status row_overflow(struct df_error *err, struct row_shape shape,
                             struct bytes head, struct bytes tail);
