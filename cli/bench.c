@@ -163,7 +163,7 @@ struct work {
 
 static struct crossover_plan plan_of(const struct work *w,
                                      const struct engine_options *engine,
-                                     struct progress *progress)
+                                     struct progress *progress, bool verbose)
 {
     const struct bench *b = w->bench;
     struct crossover_plan plan = {
@@ -178,6 +178,7 @@ static struct crossover_plan plan_of(const struct work *w,
         .repeats = (unsigned)b->repeats,
         .seed = b->seed,
         .options = engine,
+        .verbose = verbose,
         .notice = print_notice,
         .notice_ctx = progress,
     };
@@ -234,7 +235,7 @@ static enum df_status measure(struct work *w,
     if (status != DF_OK) {
         return status;
     }
-    plan = plan_of(w, &engine, &progress);
+    plan = plan_of(w, &engine, &progress, resources->verbose);
     status = crossover_measure(&report, &plan, err);
     progress_clear(&progress);
     if (status == DF_OK) {

@@ -55,6 +55,7 @@ struct crossover_plan {
     unsigned repeats;
     uint64_t seed;
     const struct engine_options *options; /* progress and stop too */
+    bool verbose; /* every name that is left out is a notice */
     /* Something that a reader of the result must know. */
     void (*notice)(void *ctx, const char *text);
     void *notice_ctx;

@@ -110,7 +110,9 @@ static void notice(const struct site *s, const char *text)
 /* Where there are no links, room for the copies. */
 static enum df_status check_links(struct site *s, struct df_error *err)
 {
-    uint64_t bytes = s->deltas.base.bytes + s->deltas.reserve.bytes;
+    /* The survivors; and of the largest delta, as much as the reserve each,
+     * deletions in the batch, insertions there and among the survivors. */
+    uint64_t bytes = s->deltas.base.bytes + 3 * s->deltas.reserve.bytes;
     enum df_status status;
     char text[200];
 
@@ -128,19 +130,31 @@ static enum df_status check_links(struct site *s, struct df_error *err)
     return status;
 }
 
+static void notice_one_left_out(const struct site *s, size_t i,
+                                const char *before)
+{
+    const struct batch_notice *n = &s->documents.notices[i];
+    struct shown path;
+    char text[512];
+
+    (void)snprintf(text, sizeof text, "%s'%s' (%s)", before,
+                   shown(&path, bytes_of_string(n->path)), n->why);
+    notice(s, text);
+}
+
+/* All of them for who asked, else their number and one of them. */
 static void notice_left_out(const struct site *s)
 {
-    char text[512];
-    struct shown path;
     size_t n = s->documents.notice_count;
+    char before[80];
 
-    if (n > 0) {
-        (void)snprintf(
-            text, sizeof text, "%zu name%s left out, such as '%s' (%s)", n,
-            n == 1 ? "" : "s",
-            shown(&path, bytes_of_string(s->documents.notices[0].path)),
-            s->documents.notices[0].why);
-        notice(s, text);
+    for (size_t i = 0; s->plan->verbose && i < n; i++) {
+        notice_one_left_out(s, i, "left out: ");
+    }
+    if (!s->plan->verbose && n > 0) {
+        (void)snprintf(before, sizeof before, "%zu name%s left out, such as ",
+                       n, n == 1 ? "" : "s");
+        notice_one_left_out(s, 0, before);
     }
 }
 
