@@ -114,8 +114,8 @@ static void make(struct content *c)
     must(hash_stream_open(&h));
     hash_stream_reset(h);
     if (c->format == RECORD_CSV) {
-        must(buf_append_string(&c->text,
-                               "id,user,amount,country,note,time\n"));
+        must(
+            buf_append_string(&c->text, "id,user,amount,country,note,time\n"));
     }
     for (unsigned i = 0; i < ROWS; i++) {
         struct row r = row_of(i);
@@ -160,8 +160,7 @@ static enum df_status take(void *ctx, const struct df_record *records,
 static void parse(const struct content *c, struct taker *t)
 {
     bool is_lines = c->format == RECORD_LINES;
-    const struct df_columns columns = { .names =
-                                            is_lines ? line_names : names,
+    const struct df_columns columns = { .names = is_lines ? line_names : names,
                                         .n = is_lines ? 1 : COLUMNS };
     const struct record_sink sink = { take, t };
     struct record_parser *p;

@@ -21,10 +21,10 @@ enum { ORACLE_WIDTH = 8 };
 struct oracle {
     struct bytes text;
     uint8_t delimiter;
-    size_t width;       /* of the header */
+    size_t width;         /* of the header */
     const size_t *picked; /* columns in the order asked for */
     size_t picked_count;
-    const size_t *order;  /* by name; NULL: the whole is not wanted */
+    const size_t *order; /* by name; NULL: the whole is not wanted */
     const char *const *names;
     struct buf fields[ORACLE_WIDTH + 1]; /* more are counted only */
     size_t count;
@@ -201,8 +201,8 @@ static void put_noise(struct buf *text, uint8_t delimiter)
     size_t n = (size_t)(rand() % 200);
 
     for (size_t i = 0; i < n; i++) {
-        assert_true(buf_append_byte(
-            text, alphabet[(size_t)rand() % sizeof alphabet]));
+        assert_true(
+            buf_append_byte(text, alphabet[(size_t)rand() % sizeof alphabet]));
     }
 }
 
@@ -212,8 +212,9 @@ static void put_quoted(struct buf *text, uint8_t delimiter)
 
     assert_true(buf_append_byte(text, '"'));
     for (size_t i = 0; i < n; i++) {
-        const char *const parts[] = { "\"\"", "\n", "\r\n", "x", "\r",
-                                      delimiter == ',' ? "," : "\t" };
+        const char *const parts[] = { "\"\"", "\n",
+                                      "\r\n", "x",
+                                      "\r",   delimiter == ',' ? "," : "\t" };
 
         assert_true(buf_append_string(text, parts[rand() % 6]));
     }
@@ -492,8 +493,9 @@ static void long_record(size_t n, bool is_quoted, bool ends, const char *why)
     assert_true(buf_reserve(&text, inner));
     memset(text.data + text.len, is_quoted ? '\n' : 'x', inner);
     text.len += inner;
-    assert_true(
-        buf_append_string(&text, !ends ? "" : is_quoted ? "\"\r\n" : "\r\n"));
+    assert_true(buf_append_string(&text, !ends       ? ""
+                                         : is_quoted ? "\"\r\n"
+                                                     : "\r\n"));
     record_text(&found, RECORD_CSV, &columns, buf_bytes(&text),
                 RECORD_MAX / 3);
     assert_true(buf_append_byte(&found, 0));

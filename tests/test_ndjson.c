@@ -72,8 +72,7 @@ static void texts(void **state)
           "{\"a\":{\"x\":1},\"b\":{\"x\":1}}" },
         { "[1.0,1e0,-0,1e2]", "[1,1,0,100]" },
         { "\"\"", "\"\"" },
-        { "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
-          "\"\\\"\\\\/\\b\\f\\n\\r\\t\"" },
+        { "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\\"\\\\/\\b\\f\\n\\r\\t\"" },
         { "\"\\u000a\\u001F\\u007f\\u00e9\\u20AC\"",
           "\"\\n\\u001f\x7f\xc3\xa9\xe2\x82\xac\"" },
         { "\"\\ud83d\\uDE00\"", "\"\xf0\x9f\x98\x80\"" },
@@ -191,8 +190,8 @@ static void many_members(void **state)
         buf_reset(&text);
         assert_true(buf_append_byte(&text, '{'));
         for (unsigned i = n; i > 0; i--) {
-            assert_true(buf_printf(&text, "\"n%02u\":%u%s", i, i,
-                                   i > 1 ? "," : ""));
+            assert_true(
+                buf_printf(&text, "\"n%02u\":%u%s", i, i, i > 1 ? "," : ""));
         }
         assert_true(buf_append_byte(&text, '}'));
         assert_memory_equal(outcome(buf_bytes(&text)), "{\"n01\":1", 8);
@@ -491,10 +490,10 @@ static void longest_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),          cmocka_unit_test(deepest),
-        cmocka_unit_test(many_members),   cmocka_unit_test(spellings_agree),
-        cmocka_unit_test(records),        cmocka_unit_test(whole_records),
-        cmocka_unit_test(scratch_grows),  cmocka_unit_test(longest_record),
+        cmocka_unit_test(texts),         cmocka_unit_test(deepest),
+        cmocka_unit_test(many_members),  cmocka_unit_test(spellings_agree),
+        cmocka_unit_test(records),       cmocka_unit_test(whole_records),
+        cmocka_unit_test(scratch_grows), cmocka_unit_test(longest_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
