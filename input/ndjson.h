@@ -10,8 +10,9 @@
 struct ndjson {
     bool is_json; /* false: `lines` */
     const struct df_columns *columns;
-    size_t *lengths; /* of the columns' names */
-    size_t *picked;  /* by column: the node of its value; 0: absent */
+    struct bytes *names; /* of the columns */
+    uint64_t *heads;     /* of the names; see json_head */
+    size_t *picked;      /* by column: the node of its value; 0: absent */
     struct record_rows *rows;
     uint64_t *blanks;
     struct json json;
