@@ -13,12 +13,11 @@ static uint64_t head_of(struct bytes name)
 
 enum df_status ndjson_open(struct ndjson *n, bool is_json,
                            const struct df_columns *columns,
-                           struct record_rows *rows, uint64_t *blanks,
-                           struct df_error *err)
+                           struct record_rows *rows, struct df_error *err)
 {
-    *n = (struct ndjson){
-        .is_json = is_json, .columns = columns, .rows = rows, .blanks = blanks
-    };
+    *n = (struct ndjson){ .is_json = is_json,
+                          .columns = columns,
+                          .rows = rows };
     n->names = calloc(columns->n + 1, sizeof n->names[0]);
     n->heads = calloc(columns->n + 1, sizeof n->heads[0]);
     n->picked = calloc(columns->n + 1, sizeof n->picked[0]);
@@ -250,7 +249,7 @@ static enum df_status take_object(struct ndjson *n, struct bytes line,
                                   struct df_error *err)
 {
     if (is_blank(line)) {
-        *n->blanks += 1;
+        n->blanks++;
         return DF_OK;
     }
     switch (json_parse(&n->json, line)) {

@@ -306,18 +306,14 @@ static enum df_status begin_other(struct reader *r, const struct unit *unit,
 {
     const struct unit_head *head =
         units_head(r->records.units, r->records.place.unit);
-    const struct record_sink sink = { .take = give, .ctx = r };
     enum df_status status = DF_OK;
-    uint64_t blanks = record_parser_blanks(r->records.parser);
-    size_t used;
 
     r->records.end_at = unit->begin - head->mark;
     if (head->header.len > 0) {
-        status = record_parse(r->records.parser,
-                              bytes_of(head->header.data + head->mark,
-                                       head->header.len - head->mark),
-                              false, &used, &sink, err);
-        record_parser_set_blanks(r->records.parser, blanks);
+        status = record_parser_header(r->records.parser,
+                                      bytes_of(head->header.data + head->mark,
+                                               head->header.len - head->mark),
+                                      err);
     }
     if (status == DF_INPUT) {
         /* The first unit says so, with its place. */
