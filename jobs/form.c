@@ -6,22 +6,19 @@ enum { FORMAT, CONTENT, ID };
 
 static const struct df_option of_documents[] = {
     [FORMAT] = { "format", "document", "document|lines|csv|tsv|ndjson",
-                 "what a file holds: one document, or records that each "
-                 "are one" },
+                 "what a file holds: a document, or records that each are "
+                 "one" },
     [CONTENT] = { "content", "", "COLUMN",
-                  "csv, tsv, ndjson: the column with the text (of ndjson a "
-                  "member of the object itself)" },
-    [ID] = { "id", "", "COLUMN",
-             "csv, tsv, ndjson: the column with the document's id; none: "
-             "the file's" },
+                  "of csv, tsv (by header), ndjson (top-level member): the "
+                  "text" },
+    [ID] = { "id", "", "COLUMN", "the same for its id; none: the file's" },
     { 0 }
 };
 
 static const struct df_option of_records[] = {
     [FORMAT] = { "format", "csv", "csv|tsv|ndjson|lines",
-                 "what a file holds; columns are named by the header, of "
-                 "ndjson they are members of the object itself, lines "
-                 "have one, 'line'" },
+                 "what a file holds; a column is one of the header, a "
+                 "top-level member, or 'line'" },
     { 0 }
 };
 

@@ -72,8 +72,7 @@ static enum df_status parse(struct record_parser *p, struct bytes b,
     must(room != NULL);
     memcpy(room, b.data, b.len);
     memset(room + b.len, '"', DF_SLACK);
-    status =
-        record_parse(p, bytes_of(room, b.len), at_end, used, sink, err);
+    status = record_parse(p, bytes_of(room, b.len), at_end, used, sink, err);
     free(room);
     return status;
 }
