@@ -261,7 +261,8 @@ static void of_another_view(void **state)
     }
 }
 
-/* Stops after so many looks at where the work stands. */
+/* Stops after so many looks at where the work stands, if there are as many;
+ * below 0: before the first. */
 struct stopper {
     volatile sig_atomic_t stop;
     int looks;
@@ -280,9 +281,9 @@ static void interrupted(void **state)
     size_t interruptions = 0;
 
     (void)state;
-    for (int looks = 0; looks < 40; looks += 6) {
+    for (int looks = -1; looks < 20; looks += 5) {
         struct crossover_report r;
-        struct stopper stopper = { .looks = looks };
+        struct stopper stopper = { .stop = looks < 0, .looks = looks };
         enum df_status status;
         struct setting s;
 
@@ -298,7 +299,7 @@ static void interrupted(void **state)
         crossover_fini(&r);
         setting_fini(&s);
     }
-    assert_true(interruptions > 3);
+    assert_true(interruptions > 0);
 }
 
 static void no_scratch(void **state)
