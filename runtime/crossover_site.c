@@ -320,8 +320,11 @@ static enum df_status create_base(struct site *s, struct df_error *err)
     };
     struct ledger_entry entry;
     struct buf text = { 0 };
-    enum df_status status;
+    enum df_status status = engine_check_options(job, &definition.having, err);
 
+    if (status != DF_OK) {
+        return status;
+    }
     if (!jobspec_definition(job, &text)) {
         return error_no_memory(err);
     }
