@@ -1,6 +1,5 @@
 /* deltafold init: an empty view of a job. */
-#include <unistd.h>
-
+#include "cli/chosen.h"
 #include "cli/command.h"
 #include "cli/opened.h"
 #include "runtime/engine.h"
@@ -20,36 +19,6 @@ static const struct option options[] = {
       .initial = "the number of processors, rounded down to a power of two" },
     { 0 }
 };
-
-static unsigned shards_by_processors(void)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned shards = 1;
-
-    while (shards < VIEW_SHARDS_MAX && 2 * (long)shards <= processors) {
-        shards *= 2;
-    }
-    return shards;
-}
-
-static enum df_status unknown_job(const char *name, struct df_error *err)
-{
-    struct shown s;
-
-    (void)shown(&s, bytes_of_string(name));
-    for (size_t i = 0; registry_job(i) != NULL; i++) {
-        const char *other = registry_job(i)->name;
-
-        if (options_similar(name, other)) {
-            return error_set(err, DF_USAGE,
-                             "unknown job '%s', did you mean '%s'? See "
-                             "'deltafold jobs'",
-                             s.text, other);
-        }
-    }
-    return error_set(err, DF_USAGE, "unknown job '%s': see 'deltafold jobs'",
-                     s.text);
-}
 
 /* Takes "keep=N" out of the arguments: it is no part of the definition, for it
  * may change. */
@@ -107,10 +76,9 @@ static enum df_status create(const char *path, const struct jobspec *spec,
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    struct init init = { .shards = shards_by_processors() };
+    struct init init = { .shards = chosen_shards() };
     enum df_status status = command_parse(in, (void *[]){ &init }, err);
     struct jobspec spec = { 0 };
-    const struct df_job *job;
     uint64_t keep;
 
     if (status == DF_OK) {
@@ -119,12 +87,7 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     if (status != DF_OK) {
         return status;
     }
-    job = registry_find(in->argv[1]);
-    if (job == NULL) {
-        return unknown_job(in->argv[1], err);
-    }
-    status = jobspec_open(&spec, job, (const char *const *)in->argv + 2,
-                          (size_t)in->argc - 2, err);
+    status = chosen_job(&spec, in->argv + 1, (size_t)in->argc - 1, err);
     if (status == DF_OK) {
         status = create(in->argv[0], &spec, (unsigned)init.shards, keep,
                         in->out, err);

@@ -49,17 +49,26 @@ static size_t count(const struct df_option *options)
     return n;
 }
 
-/* The job's own options and the common ones, as one list. */
-static size_t option_count(const struct df_job *job)
+const struct df_option *registry_option(const struct df_job *job, size_t i)
 {
-    return count(job->options) + count(registry_common);
+    const struct df_option *const lists[] = { job->options, form_options(job),
+                                              registry_common };
+
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        size_t n = count(lists[k]);
+
+        if (i < n) {
+            return &lists[k][i];
+        }
+        i -= n;
+    }
+    return NULL;
 }
 
-static const struct df_option *option_at(const struct df_job *job, size_t i)
+static size_t option_count(const struct df_job *job)
 {
-    size_t own = count(job->options);
-
-    return i < own ? &job->options[i] : &registry_common[i - own];
+    return count(job->options) + count(form_options(job)) +
+           count(registry_common);
 }
 
 static bool is_common(const struct df_job *job, size_t i)
@@ -73,8 +82,9 @@ static size_t option_find(const struct df_job *job, struct bytes name)
     size_t n = option_count(job);
     size_t i = 0;
 
-    while (i < n &&
-           !bytes_equal(bytes_of_string(option_at(job, i)->name), name)) {
+    while (
+        i < n &&
+        !bytes_equal(bytes_of_string(registry_option(job, i)->name), name)) {
         i++;
     }
     return i;
@@ -97,7 +107,7 @@ static enum df_status unknown_option(const struct df_job *job,
 
     for (size_t i = 0; ok && i < option_count(job); i++) {
         ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "",
-                        option_at(job, i)->name);
+                        registry_option(job, i)->name);
     }
     if (!ok) {
         buf_fini(&known);
@@ -131,7 +141,7 @@ static enum df_status set_option(struct jobspec *s, const char *given,
     }
     if (s->values[i] != NULL) {
         return error_set(err, DF_USAGE, "option '%s' is given twice",
-                         option_at(s->job, i)->name);
+                         registry_option(s->job, i)->name);
     }
     s->values[i] = strdup(equals + 1);
     return s->values[i] != NULL ? DF_OK : error_no_memory(err);
@@ -141,7 +151,7 @@ static enum df_status set_initial(struct jobspec *s, struct df_error *err)
 {
     for (size_t i = 0; i < option_count(s->job); i++) {
         if (s->values[i] == NULL) {
-            s->values[i] = strdup(option_at(s->job, i)->initial);
+            s->values[i] = strdup(registry_option(s->job, i)->initial);
         }
         if (s->values[i] == NULL) {
             return error_no_memory(err);
@@ -157,7 +167,11 @@ static enum df_status configure(struct jobspec *s, struct df_error *err)
         .values = (const char *const *)s->values,
     };
 
-    return s->job->configure(&settings, &s->config, err);
+    enum df_status status = s->job->configure(&settings, &s->config, err);
+
+    return status == DF_OK ? form_open(&s->form, s->job, s->config,
+                                       s->values + count(s->job->options), err)
+                           : status;
 }
 
 static void set_shape(struct jobspec *s)
@@ -203,6 +217,7 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
 
 void jobspec_close(struct jobspec *s)
 {
+    form_close(s->form);
     if (s->config != NULL) {
         s->job->release(s->config);
     }
@@ -238,10 +253,11 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     size_t best = n;
 
     for (size_t i = 0; i < n; i++) {
-        const char *candidate = option_at(job, i)->name;
+        const char *candidate = registry_option(job, i)->name;
 
         if ((name == NULL || strcmp(candidate, name) > 0) &&
-            (best == n || strcmp(candidate, option_at(job, best)->name) < 0)) {
+            (best == n ||
+             strcmp(candidate, registry_option(job, best)->name) < 0)) {
             best = i;
         }
     }
@@ -258,9 +274,9 @@ bool jobspec_definition(const struct jobspec *s, struct buf *out)
     for (size_t k = 0; ok && k < n; k++) {
         size_t i = next_by_name(s->job, name);
 
-        name = option_at(s->job, i)->name;
+        name = registry_option(s->job, i)->name;
         if (is_common(s->job, i) &&
-            strcmp(s->values[i], option_at(s->job, i)->initial) == 0) {
+            strcmp(s->values[i], registry_option(s->job, i)->initial) == 0) {
             continue;
         }
         ok = buf_printf(out, " %s=", name) && append_value(out, s->values[i]);
