@@ -262,6 +262,13 @@ static inline struct table_slot *table_home(const struct table *t,
     return &t->cells[k->tag >> t->shift].slot;
 }
 
+/* Sends for the record that a key's home slot refers to. */
+static inline void table_prefetch_record(const struct table *t,
+                                         const struct table_slot *slot)
+{
+    __builtin_prefetch(t->records + (size_t)slot->ref * TABLE_UNIT, 1);
+}
+
 static inline bool table_has_key(const struct table *t, uint32_t ref,
                                  const struct table_key *k)
 {

@@ -32,8 +32,9 @@ void kept_open(struct kept_view *k, const char *root, const char *name,
     kept_attach(k, root, name, job, given, n);
     assert_true(jobspec_definition(&k->job, &text));
     d.text = buf_bytes(&text);
-    d.shape = (struct row_shape){ .has_element = job->has_element,
-                                  .components = k->job.components };
+    d.shape = (struct row_shape){ .has_element = k->job.shape.has_element,
+                                  .components = k->job.components,
+                                  .wide = k->job.shape.wide };
     assert_int_equal(view_create(k->path, &d, &k->err), DF_OK);
     buf_fini(&text);
 }

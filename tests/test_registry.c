@@ -107,9 +107,9 @@ static enum df_status any_configure(const struct df_settings *settings,
 static void definitions_are_unambiguous(void **state)
 {
     static const struct df_option options[] = {
-        { "b", "", "any", "" },
-        { "a", "", "any", "" },
-        { NULL, NULL, NULL, NULL },
+        { .name = "b", .initial = "", .values = "any", .help = "" },
+        { .name = "a", .initial = "", .values = "any", .help = "" },
+        { 0 },
     };
     static const char *const components[] = { "count", NULL };
     static const struct df_job job = { .name = "any",
