@@ -30,7 +30,9 @@ static void print_json(const struct df_job *job, struct output *out)
     }
     json_close_array(&j);
     json_open_array(&j, "options");
-    for (const struct df_option *o = job->options; o->name != NULL; o++) {
+    for (size_t i = 0; registry_option(job, i) != NULL; i++) {
+        const struct df_option *o = registry_option(job, i);
+
         json_open(&j, NULL);
         json_text(&j, "name", o->name);
         json_text(&j, "initial", o->initial);
@@ -51,7 +53,9 @@ static enum df_status print_text(const struct df_job *job, struct output *out,
     enum df_status status;
 
     output_printf(out, "%s: %s\n", job->name, job->summary);
-    for (const struct df_option *o = job->options; o->name != NULL; o++) {
+    for (size_t i = 0; registry_option(job, i) != NULL; i++) {
+        const struct df_option *o = registry_option(job, i);
+
         columns_printf(&t, o->bare != NULL ? "  %s[=%s]" : "  %s=%s", o->name,
                        o->values);
         columns_cell(&t, o->help);

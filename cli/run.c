@@ -80,6 +80,7 @@ struct tally {
     struct output *out;
     struct progress *progress;
     const struct df_job *job;
+    const struct form *form;
     bool json;
     bool verbose;
     size_t notices;                         /* printed so far */
@@ -176,7 +177,9 @@ static void notice_counters(struct tally *t, const struct engine_report *r)
         char of[HUMAN_MAX];
 
         progress_notice(t->progress,
-                        "%s: %s of %s archive records are no documents",
+                        t->form->format == FORM_DOCUMENT
+                            ? "%s: %s of %s archive records are no documents"
+                            : "%s: %s of %s records are empty lines",
                         shown(&name, bytes_of_string(r->name)),
                         human_count(room, e->records_skipped),
                         human_count(of, e->records));
@@ -369,6 +372,7 @@ static enum df_status apply(struct invocation *in, const struct run *run,
     struct tally tally = { .out = in->out,
                            .progress = &progress,
                            .job = o->job,
+                           .form = o->spec.form,
                            .json = run->json,
                            .verbose = resources->verbose };
     enum df_status status =

@@ -42,17 +42,26 @@ static size_t count(const struct df_option *options)
     return n;
 }
 
-/* The job's own options and the common ones, as one list. */
-static size_t option_count(const struct df_job *job)
+const struct df_option *registry_option(const struct df_job *job, size_t i)
 {
-    return count(job->options) + count(registry_common);
+    const struct df_option *const lists[] = { job->options, form_options(job),
+                                              registry_common };
+
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        size_t n = count(lists[k]);
+
+        if (i < n) {
+            return &lists[k][i];
+        }
+        i -= n;
+    }
+    return NULL;
 }
 
-static const struct df_option *option_at(const struct df_job *job, size_t i)
+static size_t option_count(const struct df_job *job)
 {
-    size_t own = count(job->options);
-
-    return i < own ? &job->options[i] : &registry_common[i - own];
+    return count(job->options) + count(form_options(job)) +
+           count(registry_common);
 }
 
 static bool is_common(const struct df_job *job, size_t i)
@@ -66,8 +75,9 @@ static size_t option_find(const struct df_job *job, struct bytes name)
     size_t n = option_count(job);
     size_t i = 0;
 
-    while (i < n &&
-           !bytes_equal(bytes_of_string(option_at(job, i)->name), name)) {
+    while (
+        i < n &&
+        !bytes_equal(bytes_of_string(registry_option(job, i)->name), name)) {
         i++;
     }
     return i;
@@ -90,7 +100,7 @@ static enum df_status unknown_option(const struct df_job *job,
 
     for (size_t i = 0; ok && i < option_count(job); i++) {
         ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "",
-                        option_at(job, i)->name);
+                        registry_option(job, i)->name);
     }
     if (!ok) {
         buf_fini(&known);
@@ -142,17 +152,17 @@ static enum df_status set_option(struct jobspec *s, const char *given,
     if (!is_known && equals != NULL) {
         return unknown_option(s->job, bytes_of(given, len), err);
     }
-    value = is_known ? value_of(option_at(s->job, i), equals) : NULL;
+    value = is_known ? value_of(registry_option(s->job, i), equals) : NULL;
     if (value == NULL) {
         return error_set(err, DF_USAGE, "'%s' is not of the form NAME=VALUE",
                          shown(&text, bytes_of_string(given)));
     }
-    if (s->values[i] != NULL && option_at(s->job, i)->is_list) {
+    if (s->values[i] != NULL && registry_option(s->job, i)->is_list) {
         return append_to_list(&s->values[i], value, err);
     }
     if (s->values[i] != NULL) {
         return error_set(err, DF_USAGE, "option '%s' is given twice",
-                         option_at(s->job, i)->name);
+                         registry_option(s->job, i)->name);
     }
     s->values[i] = strdup(value);
     return s->values[i] != NULL ? DF_OK : error_no_memory(err);
@@ -162,7 +172,7 @@ static enum df_status set_initial(struct jobspec *s, struct df_error *err)
 {
     for (size_t i = 0; i < option_count(s->job); i++) {
         if (s->values[i] == NULL) {
-            s->values[i] = strdup(option_at(s->job, i)->initial);
+            s->values[i] = strdup(registry_option(s->job, i)->initial);
         }
         if (s->values[i] == NULL) {
             return error_no_memory(err);
@@ -205,7 +215,11 @@ static enum df_status configure(struct jobspec *s, struct df_error *err)
         .format = format_of(s),
     };
 
-    return s->job->configure(&settings, &s->config, err);
+    enum df_status status = s->job->configure(&settings, &s->config, err);
+
+    return status == DF_OK ? form_open(&s->form, s->job, s->config,
+                                       s->values + count(s->job->options), err)
+                           : status;
 }
 
 static void set_shape(struct jobspec *s)
@@ -254,6 +268,7 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
 
 void jobspec_close(struct jobspec *s)
 {
+    form_close(s->form);
     if (s->config != NULL) {
         s->job->release(s->config);
     }
@@ -289,10 +304,11 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     size_t best = n;
 
     for (size_t i = 0; i < n; i++) {
-        const char *candidate = option_at(job, i)->name;
+        const char *candidate = registry_option(job, i)->name;
 
         if ((name == NULL || strcmp(candidate, name) > 0) &&
-            (best == n || strcmp(candidate, option_at(job, best)->name) < 0)) {
+            (best == n ||
+             strcmp(candidate, registry_option(job, best)->name) < 0)) {
             best = i;
         }
     }
@@ -309,9 +325,9 @@ bool jobspec_definition(const struct jobspec *s, struct buf *out)
     for (size_t k = 0; ok && k < n; k++) {
         size_t i = next_by_name(s->job, name);
 
-        name = option_at(s->job, i)->name;
+        name = registry_option(s->job, i)->name;
         if (is_common(s->job, i) &&
-            strcmp(s->values[i], option_at(s->job, i)->initial) == 0) {
+            strcmp(s->values[i], registry_option(s->job, i)->initial) == 0) {
             continue;
         }
         ok = buf_printf(out, " %s=", name) && append_value(out, s->values[i]);

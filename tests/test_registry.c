@@ -72,9 +72,11 @@ static void options_are_checked_and_canonical(void **state)
           "option 'tokenizer': 'a=b' is not one of "
           "unicode|ascii|whitespace" },
         { { "lang=de" },
-          "unknown option 'lang': wordcount has case, ngram, tokenizer" },
+          "unknown option 'lang': wordcount has case, ngram, tokenizer, "
+          "format, content, id" },
         { { "=x" },
-          "unknown option '': wordcount has case, ngram, tokenizer" },
+          "unknown option '': wordcount has case, ngram, tokenizer, "
+          "format, content, id" },
         { { "case" }, "'case' is not of the form NAME=VALUE" },
         { { "case=keep", "case=keep" }, "option 'case' is given twice" },
     };

@@ -66,8 +66,9 @@ enum df_pieces { DF_PIECES_FREE, DF_PIECES_ORDERED, DF_PIECES_WHOLE };
 /*
  * A part of a document, borrowed for the duration of one map call. The
  * content is decoded: decompressed, without byte order mark, UTF-16 turned
- * into UTF-8 (but see df_job.raw). DF_SLACK bytes behind data[len] are
- * readable (their values mean nothing).
+ * into UTF-8 (but see df_job.raw). With the view's option format= a document
+ * is what a column of a record holds, in one piece. DF_SLACK bytes behind
+ * data[len] are readable (their values mean nothing).
  *
  * Where no cut is found in DF_UNCUT bytes the document is cut all the same:
  * then `unfinished` is set on the piece before and `continues` on the piece
@@ -85,6 +86,8 @@ struct df_piece {
     bool last;       /* data ends where the document ends */
     bool continues;  /* begins inside something longer than DF_UNCUT */
     bool unfinished; /* ends inside something longer than DF_UNCUT */
+    bool is_text;    /* the text of a record, UTF-8 whatever it says of
+                        itself (matters with df_job.raw) */
 };
 
 /* A stretch this long without a cut is cut by force; above DF_KEY_MAX. */
@@ -96,11 +99,12 @@ struct df_piece {
  * columns that the job asks for.
  */
 enum df_kind {
-    DF_ABSENT, /* ndjson: the object has no such member */
-    DF_NULL,   /* ndjson: null */
+    DF_ABSENT, /* ndjson: the object has no such member; no bytes */
+    DF_NULL,   /* ndjson: null; its bytes are the literal */
     DF_TEXT,   /* csv, tsv, lines: always this; ndjson: a string, unescaped */
-    DF_NUMBER, /* ndjson: the literal as it stands in the file, valid */
-    DF_FALSE,
+    DF_NUMBER, /* ndjson: the literal as it stands in the file; it is one
+                  that df_number_canonical takes */
+    DF_FALSE,  /* bytes: the literal */
     DF_TRUE,
     DF_NESTED /* ndjson: an array or object as canonical JSON: members in
                  byte order, no blanks, shortest escapes, numbers as
@@ -123,8 +127,24 @@ struct df_record {
     const struct df_field *fields;
 };
 
+/*
+ * The canonical form of a JSON number: the same bytes for the same value,
+ * exactly, and no others: 1, 1.0, 1e0 and 10e-1 give "1", -0 gives "0", 2^53
+ * and 2^53 + 1 differ. Plain ("0.000015", "100") where the decimal point is
+ * at most 21 places behind or 5 before the first digit, else "1.5e+30".
+ * Returns its length; out has DF_NUMBER_ROOM(len) bytes. Returns 0 where the
+ * literal is no number, or its exponent has more than 18 digits.
+ */
+#define DF_NUMBER_ROOM(len) ((len) + 32)
+DF_PUBLIC size_t df_number_canonical(const uint8_t *literal, size_t len,
+                                     uint8_t *out);
+
 /* What a job asks of each record. A column that a csv or tsv file does not
- * have refuses the batch. For lines there is one column, "line". */
+ * have refuses the batch. For lines there is one column, "line". Of ndjson
+ * columns are the members of the object itself, not of objects in it. The
+ * whole of a csv or tsv record is its columns in byte order of their names:
+ * of each the name and the value, before both their length in 8 bytes,
+ * big-endian; that of ndjson is canonical JSON; a line is itself. */
 struct df_columns {
     const char *const *names;
     size_t n;   /* at most DF_COLUMNS_MAX */
@@ -164,6 +184,7 @@ struct df_emitter {
     void (*pairs)(struct df_emitter *, const struct df_pair *pairs, size_t n);
     void (*refuse)(struct df_emitter *, const struct df_record *record,
                    const char *why);
+    void *refuse_ctx;                   /* the runtime's */
     uint64_t counters[DF_COUNTERS_MAX]; /* added to by df_count only */
 };
 
