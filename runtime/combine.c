@@ -612,7 +612,7 @@ static bool prepare_pairs(struct combine *c, const struct df_pair *pairs,
         __builtin_prefetch(table_home(&c->table, k), 1);
     }
     for (size_t i = 0; is_plain && i < n; i++) {
-        table_prefetch_record(&c->table, table_home(&c->table, &c->batch[i]));
+        table_prefetch_record(&c->table, &c->batch[i]);
     }
     return is_plain;
 }
