@@ -1,6 +1,7 @@
 #include "runtime/crew.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,6 +62,41 @@ struct crew {
 
 /* ---- what options leave open ---- */
 
+static void *wait_at(void *barrier)
+{
+    (void)pthread_mutex_lock(barrier);
+    (void)pthread_mutex_unlock(barrier);
+    return NULL;
+}
+
+/* How many of n threads, with the one that calls, this system lets run at
+ * once: OpenMP would end the process with words and a status of its own when
+ * it cannot start one. Found out once. */
+static unsigned threads_startable(unsigned n)
+{
+    static unsigned tried;
+    static unsigned started;
+    pthread_mutex_t closed = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t threads[ENGINE_THREADS_MAX];
+    unsigned count = 0;
+
+    if (n <= tried) {
+        return n < started ? n : started;
+    }
+    (void)pthread_mutex_lock(&closed);
+    while (count + 1 < n &&
+           pthread_create(&threads[count], NULL, wait_at, &closed) == 0) {
+        count++;
+    }
+    (void)pthread_mutex_unlock(&closed);
+    for (unsigned i = 0; i < count; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    tried = n;
+    started = count + 1;
+    return started;
+}
+
 unsigned crew_threads(const struct engine_options *options)
 {
     unsigned n = options->threads;
@@ -69,12 +105,13 @@ unsigned crew_threads(const struct engine_options *options)
     if (n == 0) {
         n = (unsigned)omp_get_num_procs();
     }
+    n = n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
     /* Every worker has buffers and a table of some size: a small budget is
      * not for many. */
     room = 1 + (crew_memory(options) / 2 + THREADS_SPARE) /
                    (READER_MEMORY + WORKER_MEMORY_MIN);
     n = n > room ? (unsigned)room : n;
-    return n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
+    return threads_startable(n);
 }
 
 /* The container's limit, or 0. */

@@ -28,6 +28,7 @@
 
 #include <lmdb.h>
 
+#include "base/buf.h"
 #include "state/store_file.h"
 
 enum {
@@ -35,7 +36,8 @@ enum {
     FULL_BELOW = 1 << 20, /* bytes free on a disk that is called full */
     READERS_MAX = 1022,   /* processes reading at once, 64 bytes each */
     RELAX_BYTES = 4 << 20,
-    REGION = 64 << 10 /* mapped in at once (the kernel's fault-around) */
+    REGION = 64 << 10,    /* mapped in at once (the kernel's fault-around) */
+    LOCK_BYTES = 64 << 10 /* of the file with the readers' slots */
 };
 
 #define MAP_STEP_DEFAULT ((uint64_t)64 << 20)
@@ -290,6 +292,23 @@ static uint64_t roomy(uint64_t used)
     return (2 * used / map_step + 1) * map_step;
 }
 
+/* LMDB makes the file with the readers' slots as a hole and maps it. */
+static enum df_status allocate_lock_file(struct store *s, struct df_error *err)
+{
+    struct buf path = { 0 };
+    enum df_status status =
+        buf_printf(&path, "%s-lock", s->path) && buf_append_byte(&path, 0)
+            ? DF_OK
+            : error_no_memory(err);
+
+    if (status == DF_OK) {
+        status = store_file_allocate((const char *)path.data, LOCK_BYTES, MODE,
+                                     err);
+    }
+    buf_fini(&path);
+    return status;
+}
+
 static enum df_status open_env(struct store *s, struct df_error *err)
 {
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
@@ -335,7 +354,10 @@ static enum df_status open_all(struct store *s, bool *missing,
     if (status != DF_OK) {
         return status;
     }
-    status = open_env(s, err);
+    status = allocate_lock_file(s, err);
+    if (status == DF_OK) {
+        status = open_env(s, err);
+    }
     if (status == DF_OK) {
         status = check_length(s, err);
     }
