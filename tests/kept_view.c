@@ -400,7 +400,7 @@ void expected_by_job(const struct jobspec *job, const struct history *h,
     uint64_t random = h->random;
     void *mapper;
 
-    collector_init(&c, job->job);
+    collector_init_spec(&c, job);
     check(job->job->mapper_open(job->config, &mapper, &err), &err);
     for (unsigned i = 0; i < h->style->documents; i++) {
         const struct history_document *d = &h->documents[i];
