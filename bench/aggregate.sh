@@ -5,11 +5,11 @@
 # exactly; the other programs' sums are rounded to cents, which is far coarser
 # than their error.
 
-RECORDS_SEED=20261130
+SALES_SEED=20261130
 
 make_records() { # COUNT GROUPS
     mkdir -p "$work/records/inserted"
-    "$build/bench_records" "$RECORDS_SEED" "$1" "$2" \
+    "$build/bench_sales" "$SALES_SEED" "$1" "$2" \
         >"$work/records/inserted/records.csv"
 }
 

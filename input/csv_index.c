@@ -88,8 +88,9 @@ static inline uint32_t *write_ends(uint32_t *out, uint64_t bits, uint32_t base)
     return next;
 }
 
-static inline uint64_t ends_of(struct csv_index *x, struct csv_index_kind kind,
-                               struct bytes stretch, struct masks *m)
+__attribute__((always_inline)) static inline uint64_t ends_of(
+    struct csv_index *x, struct csv_index_kind kind, struct bytes stretch,
+    struct masks *m)
 {
     size_t left = stretch.len - x->at;
     uint64_t valid =

@@ -76,10 +76,12 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (x->value > y->value) - (x->value < y->value);
 }
 
-static void sort(struct json_member *members, size_t n)
+/* Those of the list from `first` on. */
+static void sort(struct json *j, size_t first)
 {
-    if (n > 1) {
-        qsort(members, n, sizeof members[0], compare);
+    if (j->member_count - first > 1) {
+        qsort(j->members + first, j->member_count - first,
+              sizeof j->members[0], compare);
     }
 }
 
@@ -89,7 +91,7 @@ static enum json_result check_sorted(struct json *j, size_t object,
     if (!begin_list(j) || !list_members(j, object)) {
         return JSON_NO_MEMORY;
     }
-    sort(j->members, j->member_count);
+    sort(j, 0);
     *twice = SIZE_MAX;
     for (size_t i = 1; i < j->member_count; i++) {
         const struct json_member *m = &j->members[i];
@@ -228,7 +230,7 @@ static bool put_object(struct json *j, size_t node, struct buf *out)
     bool ok = list_members(j, node) && buf_append_byte(out, '{');
     size_t last = j->member_count;
 
-    sort(j->members + first, last - first);
+    sort(j, first);
     for (size_t i = first; ok && i < last; i++) {
         /* By value: the list grows, and moves, with the members' own. */
         struct json_member m = j->members[i];
