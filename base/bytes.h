@@ -72,4 +72,19 @@ static inline void store_be32(uint8_t *p, uint32_t v)
     memcpy(p, &v, sizeof v);
 }
 
+/* Eight bytes from `from` on as a number that compares like them; what is
+ * behind the end counts as zeros. */
+static inline uint64_t bytes_word(struct bytes b, size_t from)
+{
+    uint8_t padded[8] = { 0 };
+
+    if (from + 8 <= b.len) {
+        return load_be64(b.data + from);
+    }
+    if (from < b.len) {
+        memcpy(padded, b.data + from, b.len - from);
+    }
+    return load_be64(padded);
+}
+
 #endif

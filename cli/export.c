@@ -8,6 +8,7 @@ struct export
     unsigned format;
     const char *prefix;
     bool raw;
+    const char *at;
 };
 
 static const struct option options[] = {
@@ -29,6 +30,13 @@ static const struct option options[] = {
       .kind = OPTION_FLAG,
       .offset = offsetof(struct export, raw),
       .help = "rows of key, element and values, whatever the job shows" },
+    { .name = "at",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct export, at),
+      .value = "BATCH",
+      .help = "as the view was after this batch, a name or '#SEQ'; 'deltafold "
+              "keep' says how far back",
+      .initial = "now" },
     { 0 }
 };
 
@@ -127,9 +135,12 @@ static enum df_status run(struct invocation *in, struct df_error *err)
         return status;
     }
     kind = kinds[export.format];
-    status = o.present != NULL && !export.raw
-                 ? export_lines(&o, &export, kind, in->out, err)
-                 : export_rows(&o, &export, kind, in->out, err);
+    status = opened_at(&o, export.at, err);
+    if (status == DF_OK) {
+        status = o.present != NULL && !export.raw
+                     ? export_lines(&o, &export, kind, in->out, err)
+                     : export_rows(&o, &export, kind, in->out, err);
+    }
     opened_close(&o);
     return status;
 }
@@ -137,7 +148,7 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_export = {
     .name = "export",
     .summary = "print all rows, or those whose keys have a prefix",
-    .synopsis = "VIEW [--format=F] [--prefix=BYTES] [--raw]",
+    .synopsis = "VIEW [--format=F] [--prefix=BYTES] [--at=BATCH] [--raw]",
     .text =
         "Prints the rows in byte order of key and element, all as they are "
         "after one and the same batch:\n\n"

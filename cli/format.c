@@ -69,15 +69,31 @@ static void put_values(const struct format *f, char before,
     output_filled(f->out, p);
 }
 
-static void put_tsv_row(struct format *f, struct bytes key,
-                        struct bytes element, const int64_t *values)
+static void put_tsv_key(struct format *f, struct bytes key,
+                        struct bytes element)
 {
     format_tsv_field(f->out, key);
     if (f->shape.has_element) {
         output_byte(f->out, '\t');
         format_tsv_field(f->out, element);
     }
+}
+
+static void put_tsv_row(struct format *f, struct bytes key,
+                        struct bytes element, const int64_t *values)
+{
+    put_tsv_key(f, key, element);
     put_values(f, '\t', values);
+    output_byte(f->out, '\n');
+}
+
+void format_tsv_change(struct format *f, struct bytes key,
+                       struct bytes element, const int64_t *old_values,
+                       const int64_t *new_values)
+{
+    put_tsv_key(f, key, element);
+    put_values(f, '\t', old_values);
+    put_values(f, '\t', new_values);
     output_byte(f->out, '\n');
 }
 
@@ -131,6 +147,14 @@ static void put_csv_header(struct format *f)
     output_text(f->out, "\r\n");
 }
 
+void format_json_values(const struct format *f, struct json *j,
+                        const int64_t *values)
+{
+    for (unsigned i = 0; i < f->shape.components; i++) {
+        json_int(j, f->names[i], values[i]);
+    }
+}
+
 static void put_ndjson_row(struct format *f, struct bytes key,
                            struct bytes element, const int64_t *values)
 {
@@ -141,9 +165,7 @@ static void put_ndjson_row(struct format *f, struct bytes key,
     if (f->shape.has_element) {
         json_bytes(&j, "element", element);
     }
-    for (unsigned i = 0; i < f->shape.components; i++) {
-        json_int(&j, f->names[i], values[i]);
-    }
+    format_json_values(f, &j, values);
     json_close(&j);
     json_line(&j);
 }

@@ -63,6 +63,15 @@ void format_line(struct format *f, const struct df_cell *cells);
 enum df_status format_close(struct format *f,
                             struct df_error *err) DF_MUST_CHECK;
 
+/* TSV: a row whose values have changed, old values before new ones. */
+void format_tsv_change(struct format *f, struct bytes key,
+                       struct bytes element, const int64_t *old_values,
+                       const int64_t *new_values);
+/* The values by name, into an object that is open. */
+struct json;
+void format_json_values(const struct format *f, struct json *j,
+                        const int64_t *values);
+
 /* One field with TSV's escapes. */
 void format_tsv_field(struct output *out, struct bytes b);
 

@@ -6,10 +6,18 @@
 #include "cli/lines.h"
 
 struct get {
+    const char *at;
     bool raw;
 };
 
 static const struct option options[] = {
+    { .name = "at",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct get, at),
+      .value = "BATCH",
+      .help = "as the view was after this batch, a name or '#SEQ'; 'deltafold "
+              "keep' says how far back",
+      .initial = "now" },
     { .name = "raw",
       .kind = OPTION_FLAG,
       .offset = offsetof(struct get, raw),
@@ -185,8 +193,8 @@ static enum df_status get(struct invocation *in, struct opened *o,
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    struct get raw = { 0 };
-    enum df_status status = command_parse(in, (void *[]){ &raw }, err);
+    struct get given = { 0 };
+    enum df_status status = command_parse(in, (void *[]){ &given }, err);
     struct format format;
     struct opened o;
     enum df_status closed;
@@ -197,8 +205,9 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     if (status != DF_OK) {
         return status;
     }
-    if (o.present != NULL && !raw.raw) {
-        status = get_lines(in, &o, err);
+    status = opened_at(&o, given.at, err);
+    if (status != DF_OK || (o.present != NULL && !given.raw)) {
+        status = status == DF_OK ? get_lines(in, &o, err) : status;
         opened_close(&o);
         return status;
     }
@@ -213,8 +222,8 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_get = {
     .name = "get",
     .summary = "print the rows of keys",
-    .synopsis = "VIEW KEY ... [--raw]\n"
-                "VIEW KEY [ELEMENT] [--raw]",
+    .synopsis = "VIEW KEY ... [--at=BATCH] [--raw]\n"
+                "VIEW KEY [ELEMENT] [--at=BATCH] [--raw]",
     .text =
         "Prints key and value, tab-separated, a line per key. Where the "
         "job's rows have elements: key, element and value of all rows of "
@@ -227,6 +236,7 @@ const struct command command_get = {
         "its columns with a TAB between, with the same escapes, \\N for none; "
         "in views of ndjson 42 is the number and '\"42\"' the text.",
     .examples = "  deltafold get words tree house\n"
+                "  deltafold get words tree --at=2026-11-28\n"
                 "  deltafold get words -- --help",
     .options = { options },
     .arguments_min = 2,

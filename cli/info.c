@@ -6,6 +6,7 @@
 #include "cli/human.h"
 #include "cli/json.h"
 #include "cli/opened.h"
+#include "state/history.h"
 
 struct info {
     bool json;
@@ -74,6 +75,47 @@ static void add_columns(struct columns *t, const struct opened *o)
     buf_fini(&all);
 }
 
+static enum df_status json_kept(struct json *j, const struct opened *o,
+                                struct df_error *err)
+{
+    struct kept_runs k;
+    enum df_status status = snapshot_kept_runs(o->snapshot, &k, err);
+
+    if (status == DF_OK) {
+        json_uint(j, "keep", k.keep);
+        json_uint(j, "kept_runs", k.runs);
+        json_uint(j, "kept_pairs", k.rows);
+        json_uint(j, "kept_bytes", k.stored);
+        json_uint(j, "reach", k.reach);
+    }
+    return status;
+}
+
+/* Lines for views that keep something. */
+static enum df_status add_kept(struct columns *t, const struct opened *o,
+                               const struct ledger_entry *last,
+                               struct df_error *err)
+{
+    struct kept_runs k;
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+    enum df_status status = snapshot_kept_runs(o->snapshot, &k, err);
+
+    if (status == DF_OK && last != NULL && last->note.len > 0) {
+        columns_cell(t, "state");
+        columns_printf(t, "%.*s", (int)last->note.len,
+                       (const char *)last->note.data);
+    }
+    if (status == DF_OK && k.keep + k.runs > 0) {
+        columns_cell(t, "kept");
+        columns_printf(t, "%s run%s, %s, back to #%llu (keep %llu)",
+                       human_count(a, k.runs), human_plural(k.runs),
+                       human_bytes(b, k.stored), (unsigned long long)k.reach,
+                       (unsigned long long)k.keep);
+    }
+    return status;
+}
+
 static enum df_status print_json(struct output *out, const struct opened *o,
                                  const struct ledger_entry *last,
                                  struct df_error *err)
@@ -102,10 +144,31 @@ static enum df_status print_json(struct output *out, const struct opened *o,
     } else {
         json_null(&j, "last_batch");
     }
+    if (last != NULL && last->note.len > 0) {
+        json_bytes(&j, "note", last->note);
+    }
+    if (status == DF_OK) {
+        status = json_kept(&j, o, err);
+    }
     json_uint(&j, "disk_bytes", view_disk_bytes(o->view));
     json_close(&j);
     json_line(&j);
     return status;
+}
+
+static const char *entry_prefix(enum ledger_kind kind)
+{
+    switch (kind) {
+    case LEDGER_BATCH:
+        break;
+    case LEDGER_REBUILD:
+        return "rebuild as of ";
+    case LEDGER_UNDO:
+        return "undo of ";
+    case LEDGER_REDO:
+        return "redo of ";
+    }
+    return "";
 }
 
 static void add_last(struct columns *t, const struct ledger_entry *last)
@@ -118,8 +181,7 @@ static void add_last(struct columns *t, const struct ledger_entry *last)
         columns_cell(t, "none");
         return;
     }
-    columns_printf(t, "%s%s, %s",
-                   last->kind == LEDGER_REBUILD ? "rebuild as of " : "",
+    columns_printf(t, "%s%s, %s", entry_prefix(last->kind),
                    last->name.len > 0 ? shown(&s, last->name) : "none",
                    human_time(room, last->time));
 }
@@ -153,7 +215,10 @@ static enum df_status print_text(struct output *out, const struct opened *o,
     columns_cell(&t, hash128_text(digest, state.digest));
     columns_cell(&t, "disk");
     columns_cell(&t, human_bytes(a, disk));
-    status = columns_print(&t, out, err);
+    status = add_kept(&t, o, last, err);
+    if (status == DF_OK) {
+        status = columns_print(&t, out, err);
+    }
     columns_fini(&t);
     return status;
 }

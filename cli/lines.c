@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "jobs/aggregate/decimal.h"
+
 struct lines {
     const struct opened *opened;
     const struct df_present *present;
@@ -10,7 +12,62 @@ struct lines {
     struct snapshot_scan *scan;
     const struct snapshot_row *row; /* the next one; NULL at the end */
     struct buf key;                 /* whose line is being made */
+    /* having=: a column and the code of the least number shown; nothing in
+     * least: there is none. */
+    unsigned column;
+    struct buf least;
+    struct buf code; /* of the number at hand */
 };
+
+static bool set_code(struct buf *code, struct bytes text)
+{
+    struct decimal d;
+
+    buf_reset(code);
+    if (decimal_split(text, &d) != DECIMAL_OK) {
+        return true; /* beyond the limits: no number is */
+    }
+    if (!buf_reserve(code, decimal_code_room(d.digits))) {
+        return false;
+    }
+    code->len = decimal_encode(&d, code->data);
+    return true;
+}
+
+/* What engine_check_options has checked. False without memory. */
+static bool take_having(struct lines *l)
+{
+    const char *value = jobspec_common(&l->opened->spec, "having");
+    const char *sign = strstr(value, ">=");
+
+    for (unsigned i = 0; sign != NULL && i < l->cells; i++) {
+        if (bytes_equal(bytes_of(value, (size_t)(sign - value)),
+                        bytes_of_string(lines_names(l)[i]))) {
+            l->column = i;
+            return set_code(&l->least, bytes_of_string(sign + 2));
+        }
+    }
+    return true;
+}
+
+/* Only a number can be large enough. False without memory. */
+static bool apply_having(struct lines *l, const struct df_cell **cells)
+{
+    const struct df_cell *cell = *cells != NULL ? &(*cells)[l->column] : NULL;
+
+    if (l->least.len == 0 || cell == NULL) {
+        return true;
+    }
+    buf_reset(&l->code);
+    if (cell->kind == DF_CELL_NUMBER &&
+        !set_code(&l->code, bytes_of(cell->data, cell->len))) {
+        return false;
+    }
+    if (bytes_compare(buf_bytes(&l->code), buf_bytes(&l->least)) < 0) {
+        *cells = NULL;
+    }
+    return true;
+}
 
 enum df_status lines_open(struct lines **out, const struct opened *o,
                           struct df_error *err)
@@ -28,6 +85,9 @@ enum df_status lines_open(struct lines **out, const struct opened *o,
         l->cells++;
     }
     status = l->present->open(o->spec.config, &l->presenter, err);
+    if (status == DF_OK && !take_having(l)) {
+        status = error_no_memory(err);
+    }
     if (status != DF_OK) {
         lines_close(l);
         return status;
@@ -42,6 +102,8 @@ void lines_close(struct lines *l)
         snapshot_scan_close(l->scan);
         l->present->close(l->presenter);
         buf_fini(&l->key);
+        buf_fini(&l->least);
+        buf_fini(&l->code);
         free(l);
     }
 }
@@ -130,6 +192,9 @@ static enum df_status take_key(struct lines *l, const struct df_cell **cells,
         status = l->present->cells(l->presenter, cells);
         if (status != DF_OK) {
             return unreadable(status, buf_bytes(&l->key), err);
+        }
+        if (!apply_having(l, cells)) {
+            return error_no_memory(err);
         }
     }
     return status;

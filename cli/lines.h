@@ -7,8 +7,9 @@
  *     lines_find(l, text, &key, err)            a user's KEY
  *     lines_close(l);                           takes NULL
  *
- * Rows that the job does not show are passed over. Belongs to one thread;
- * cells are borrowed until the next call.
+ * Keys that the job does not show, and lines that the view's option having=
+ * hides, are passed over. Belongs to one thread; cells are borrowed until the
+ * next call.
  */
 #ifndef CLI_LINES_H
 #define CLI_LINES_H

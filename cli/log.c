@@ -26,16 +26,22 @@ static const struct option options[] = {
     { 0 }
 };
 
-static const char *const headings[] = { "SEQ",   "TIME", "BATCH",  "DOCUMENTS",
-                                        "PAIRS", "ROWS", "METHOD", "TOOK" };
+static const char *const headings[] = { "SEQ",       "TIME",  "BATCH",
+                                        "DOCUMENTS", "PAIRS", "ROWS",
+                                        "METHOD",    "TOOK",  "NOTE" };
+/* The last column is there only where there is something to say. */
 #define ALIGN "rllrrrlr"
+#define ALIGN_NOTE ALIGN "l"
 
 static void add_name(struct columns *t, const struct ledger_entry *e)
 {
     struct shown s;
 
     (void)shown(&s, e->name);
-    if (e->kind != LEDGER_REBUILD) {
+    if (e->kind == LEDGER_UNDO || e->kind == LEDGER_REDO) {
+        columns_printf(t, "(%s of %s)",
+                       e->kind == LEDGER_UNDO ? "undo" : "redo", s.text);
+    } else if (e->kind == LEDGER_BATCH) {
         columns_cell(t, s.text);
     } else if (e->name.len == 0) {
         columns_cell(t, "(rebuild)");
@@ -44,7 +50,13 @@ static void add_name(struct columns *t, const struct ledger_entry *e)
     }
 }
 
-static void add_entry(struct columns *t, const struct ledger_entry *e)
+static bool has_note(const struct ledger_entry *e)
+{
+    return e->note.len > 0 || e->undone;
+}
+
+static void add_entry(struct columns *t, const struct ledger_entry *e,
+                      bool notes)
 {
     char a[HUMAN_MAX];
     char b[HUMAN_MAX];
@@ -58,6 +70,12 @@ static void add_entry(struct columns *t, const struct ledger_entry *e)
     columns_cell(t, human_count(a, e->rows));
     columns_cell(t, install_method_name(e->method));
     columns_cell(t, human_duration(a, e->measured_us));
+    if (notes) {
+        columns_printf(t, "%.*s%s%s", (int)e->note.len,
+                       (const char *)e->note.data,
+                       e->note.len > 0 && e->undone ? ", " : "",
+                       e->undone ? "undone" : "");
+    }
 }
 
 static void print_json(struct output *out, const struct ledger_entry *e,
@@ -73,8 +91,8 @@ static void print_json(struct output *out, const struct ledger_entry *e,
 
 /* From entry `seq` on; numbers that a rebuild took back are passed over. */
 static enum df_status each_entry(struct opened *o, uint64_t seq, bool json,
-                                 struct columns *t, struct output *out,
-                                 struct df_error *err)
+                                 bool notes, struct columns *t,
+                                 struct output *out, struct df_error *err)
 {
     uint64_t last = snapshot_state(o->snapshot).seq;
     enum df_status status = DF_OK;
@@ -90,8 +108,26 @@ static enum df_status each_entry(struct opened *o, uint64_t seq, bool json,
         if (json) {
             print_json(out, &e, o->job);
         } else {
-            add_entry(t, &e);
+            add_entry(t, &e, notes);
         }
+    }
+    return status;
+}
+
+/* Whether any entry from `seq` on has a note. */
+static enum df_status find_notes(struct opened *o, uint64_t seq, bool *notes,
+                                 struct df_error *err)
+{
+    uint64_t last = snapshot_state(o->snapshot).seq;
+    enum df_status status = DF_OK;
+
+    *notes = false;
+    for (; status == DF_OK && !*notes && seq <= last; seq++) {
+        struct ledger_entry e;
+        bool found;
+
+        status = snapshot_ledger_get(o->snapshot, seq, &e, &found, err);
+        *notes = status == DF_OK && found && has_note(&e);
     }
     return status;
 }
@@ -102,12 +138,16 @@ static enum df_status print(struct invocation *in, const struct log *log,
     uint64_t last = snapshot_state(o->snapshot).seq;
     uint64_t first = log->n == 0 || log->n >= last ? 1 : last - log->n + 1;
     struct columns t = { .align = ALIGN };
-    enum df_status status;
+    bool notes;
+    enum df_status status = find_notes(o, first, &notes, err);
 
-    for (size_t i = 0; i < sizeof ALIGN - 1; i++) {
+    t.align = notes ? ALIGN_NOTE : ALIGN;
+    for (size_t i = 0; i < strlen(t.align); i++) {
         columns_cell(&t, headings[i]);
     }
-    status = each_entry(o, first, log->json, &t, in->out, err);
+    if (status == DF_OK) {
+        status = each_entry(o, first, log->json, notes, &t, in->out, err);
+    }
     if (status == DF_OK && !log->json && last > 0) {
         status = columns_print(&t, in->out, err);
     }
@@ -140,7 +180,9 @@ const struct command command_log = {
         "Lists what was applied to the view, newest last: number, time "
         "(UTC), batch, documents inserted and deleted, pairs that map "
         "emitted, rows of the view afterwards, how they were installed, and "
-        "how long it took. Nothing is printed for a view to which nothing "
+        "how long it took; where a view has a window, how full it was and "
+        "what was missing, and which batches were undone since. Nothing is "
+        "printed for a view to which nothing "
         "was applied.",
     .examples = "  deltafold log words -n 7\n"
                 "  deltafold log words --json | jq .measured_us",

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "cli/options.h"
+#include "state/history.h"
+
 static const char *const plain_names[DF_COMPONENTS_MAX + 1] = {
     "value1",  "value2",  "value3",  "value4",  "value5",  "value6",
     "value7",  "value8",  "value9",  "value10", "value11", "value12",
@@ -104,6 +107,33 @@ static enum df_status open_view(struct opened *o, const char *path,
         o->names = o->job->components;
     }
     return DF_OK;
+}
+
+enum df_status opened_at(struct opened *o, const char *at,
+                         struct df_error *err)
+{
+    struct ledger_entry e;
+    enum df_status status;
+
+    if (at == NULL) {
+        return DF_OK;
+    }
+    status = snapshot_find_entry(o->snapshot, at, true, &e, err);
+    return status == DF_OK ? snapshot_show_at(o->snapshot, e.seq, err)
+                           : status;
+}
+
+enum df_status opened_keep(const char *text, uint64_t *keep,
+                           struct df_error *err)
+{
+    struct shown s;
+
+    if (options_number(text, keep) && *keep <= HISTORY_KEEP_MAX) {
+        return DF_OK;
+    }
+    return error_set(err, DF_USAGE,
+                     "keep '%s': is no number of entries from 0 to %d",
+                     shown(&s, bytes_of_string(text)), HISTORY_KEEP_MAX);
 }
 
 /* "name=value" words of the definition as strings, an array and its text in
@@ -220,8 +250,8 @@ static enum df_status try_job(struct opened *o, const char *path,
     return DF_OK;
 }
 
-enum df_status opened_read(struct opened *o, const char *path,
-                           struct df_error *err)
+enum df_status opened_read_all(struct opened *o, const char *path,
+                               struct df_error *err)
 {
     enum df_status status;
 
@@ -235,6 +265,17 @@ enum df_status opened_read(struct opened *o, const char *path,
     }
     if (status != DF_OK) {
         opened_close(o);
+    }
+    return status;
+}
+
+enum df_status opened_read(struct opened *o, const char *path,
+                           struct df_error *err)
+{
+    enum df_status status = opened_read_all(o, path, err);
+
+    if (status == DF_OK) {
+        snapshot_apply_having(o->snapshot);
     }
     return status;
 }

@@ -29,6 +29,18 @@ struct opened {
 enum df_status opened_read(struct opened *o, const char *path,
                            struct df_error *err) DF_MUST_CHECK;
 
+/* The same, with the rows that having= hides. */
+enum df_status opened_read_all(struct opened *o, const char *path,
+                               struct df_error *err) DF_MUST_CHECK;
+
+/* Goes back to the entry that --at names; at NULL stays. */
+enum df_status opened_at(struct opened *o, const char *at,
+                         struct df_error *err) DF_MUST_CHECK;
+
+/* Reads how many entries' runs are to be kept. */
+enum df_status opened_keep(const char *text, uint64_t *keep,
+                           struct df_error *err) DF_MUST_CHECK;
+
 /* Refuses a view whose job, its version or its options this program would
  * not make the same way (DF_STATE). */
 enum df_status opened_work(struct opened *o, const char *path,

@@ -10,6 +10,7 @@ enum { TOP_INITIAL = 10 };
 struct top {
     uint64_t n;
     const char *by;
+    const char *at;
     bool raw;
 };
 
@@ -30,6 +31,13 @@ static const struct option options[] = {
       .help = "rank by the sum of a key's `values` or by the number of its "
               "`elements`, where these are shown; else by a column",
       .initial = "values, or the first column behind the key" },
+    { .name = "at",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct top, at),
+      .value = "BATCH",
+      .help = "as the view was after this batch, a name or '#SEQ'; 'deltafold "
+              "keep' says how far back",
+      .initial = "now" },
     { .name = "raw",
       .kind = OPTION_FLAG,
       .offset = offsetof(struct top, raw),
@@ -326,9 +334,12 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     if (status != DF_OK) {
         return status;
     }
-    status = o.present != NULL && !top.raw
-                 ? top_lines(&o, (size_t)top.n, top.by, in->out, err)
-                 : top_rows(&top, &o, in->out, err);
+    status = opened_at(&o, top.at, err);
+    if (status == DF_OK) {
+        status = o.present != NULL && !top.raw
+                     ? top_lines(&o, (size_t)top.n, top.by, in->out, err)
+                     : top_rows(&top, &o, in->out, err);
+    }
     opened_close(&o);
     return status;
 }
@@ -336,7 +347,7 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_top = {
     .name = "top",
     .summary = "print the keys with the greatest values",
-    .synopsis = "VIEW [-n N] [--by=WHAT] [--raw]",
+    .synopsis = "VIEW [-n N] [--by=WHAT] [--at=BATCH] [--raw]",
     .text =
         "Prints key and value of the N rows with the greatest values, "
         "greatest first, tab-separated; rows of one value in byte order of "

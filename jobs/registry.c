@@ -30,7 +30,27 @@ const struct df_job *registry_find(const char *name)
     return job;
 }
 
-const struct df_option registry_common[] = { { 0 } };
+const struct df_option registry_common[] = {
+    { .name = "window",
+      .initial = "none",
+      .values = "N|DURATION",
+      .help = "holds the last N batches, or those of the last DURATION by "
+              "interval=" },
+    { .name = "slide",
+      .initial = "1",
+      .values = "M|DURATION",
+      .help = "shows a result every M batches" },
+    { .name = "interval",
+      .initial = "none",
+      .values = "NUMBER|DURATION",
+      .help = "batches are placed by the number at the end of their names, or "
+              "by the date in them (1d, 6h)" },
+    { .name = "having",
+      .initial = "none",
+      .values = "VALUE>=K",
+      .help = "readers see only rows with a value of at least K: count>=2" },
+    { 0 }
+};
 
 static size_t count(const struct df_option *options)
 {

@@ -13,8 +13,8 @@
 
 struct plan {
     enum engine_outcome outcome; /* APPLIED: it is to be applied */
-    struct ledger_entry entry;   /* ALREADY_APPLIED: what is there; borrowed
-                                    from the snapshot */
+    struct ledger_entry entry;   /* ALREADY_APPLIED, UNDONE: what is there;
+                                    borrowed from the snapshot */
     bool raises_high;            /* the name comes after all that are there */
 };
 

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "runtime/combine_parts.h"
-#include "runtime/merge.h"
 #include "runtime/spill.h"
+#include "state/merge.h"
 
 enum {
     BUFFER_MAX = 256 * 1024, /* a larger one reads no faster */

@@ -27,15 +27,7 @@ struct sort_rows {
 /* Eight bytes of a head from `depth` on, as sort_entry.word has them. */
 static inline uint64_t sort_word(struct bytes head, size_t depth)
 {
-    uint8_t padded[8] = { 0 };
-
-    if (depth + 8 <= head.len) {
-        return load_be64(head.data + depth);
-    }
-    if (depth < head.len) {
-        memcpy(padded, head.data + depth, head.len - depth);
-    }
-    return load_be64(padded);
+    return bytes_word(head, depth);
 }
 
 /* Groups entries by part: those of part p are then begin[p] to

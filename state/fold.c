@@ -34,7 +34,8 @@ static bool stopped(const struct fold *f, uint64_t rows)
 /* Starts over: counts at zero, run at its first row. */
 static enum df_status begin(struct fold *f, struct df_error *err)
 {
-    f->digest = (struct hash128){ 0, 0 };
+    f->digest =
+        f->known_digest != NULL ? *f->known_digest : (struct hash128){ 0, 0 };
     f->run_rows = 0;
     f->added = 0;
     f->changed = 0;
@@ -67,11 +68,11 @@ static enum df_status next_row(struct fold *f, struct buf *key,
     }
     f->run_rows++;
     whole = (*row)->head;
-    if (whole.len == ROW_HEAD_MAX) {
+    if (whole.len == ROW_HEAD_MAX && f->known_digest == NULL) {
         status = full_key(*row, key, err);
         whole = buf_bytes(key);
     }
-    if (status == DF_OK) {
+    if (status == DF_OK && f->known_digest == NULL) {
         f->digest =
             digest_add(f->digest, row_digest(f->shape, whole, (*row)->values));
     }

@@ -21,6 +21,8 @@ struct fold {
     struct row_shape shape;
     struct run_source *run;  /* rewound by the fold */
     struct run_writer *copy; /* gets every row of the run; NULL for none */
+    /* Of the run, where it is known; NULL: it is computed. */
+    const struct hash128 *known_digest;
     bool allow_negative;
     struct install_negatives *negatives;
     const volatile sig_atomic_t *stop; /* NULL for none */

@@ -26,6 +26,12 @@
  *     commit shard 1               7 8 8   next run: adds 8 to 0
  *     commit shard 0 with entry 8  8 8 8   next run: removes pending.run
  *
+ * Where runs are kept (runs.h) the batch's own run goes to the shard's store
+ * first, and what is folded are the entry's effects, read from there: its own
+ * run, usually, and what leaves a window. With several shards that store is
+ * committed before `decide`, in place of the files: a run whose number is
+ * above its shard's is not decided, and nobody looks at it.
+ *
  * LMDB keeps the pages a transaction has changed in memory until it commits,
  * which in-place increments of a large run would overrun; install foresees
  * that and overwrites instead, in chunks.
@@ -53,6 +59,8 @@ struct shard_work {
     struct shard_state state; /* before the batch */
     bool overwrite;
     struct run_writer *writer;
+    struct kept_run kept; /* the batch's own run, where it is kept */
+    struct shard_effects effects;
     struct install_negatives negatives;
     struct fold fold;
     enum df_status status;
@@ -66,6 +74,7 @@ struct work {
     uint64_t memory; /* for dirty pages, per shard */
     bool decided;
     bool overwrite;
+    bool from_kept; /* what is folded comes from kept runs */
     struct pending pending;
     int64_t begun_us;
     struct shard_work shard[VIEW_SHARDS_MAX];
@@ -75,25 +84,52 @@ struct work {
 
 /* ---- plan: does an increment fit? ---- */
 
-/* Bytes of pages that an increment by `rows` rows is likely to dirty: leaf
- * pages hit by that many seeks, if they fall evenly, and room for new rows. */
+/* What is folded, and kept, in a shard at most. */
+struct load {
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t kept_bytes;
+};
+
+/* Bytes of pages that an increment by that many rows is likely to dirty: leaf
+ * pages hit by as many seeks, if they fall evenly, and room for new rows. */
 static double dirty_bytes(const struct store_size *size,
-                          const struct install_shard *run)
+                          const struct load *load)
 {
     double leaves = (double)size->leaf_pages;
-    double hit = leaves == 0
-                     ? 0
-                     : leaves * (1 - exp(-(double)run->rows_bound / leaves));
+    double hit =
+        leaves == 0 ? 0 : leaves * (1 - exp(-(double)load->rows / leaves));
     /* Pages of a tree that grows at random are about two thirds full. */
-    double fresh =
-        1.5 * ((double)run->bytes_bound + 10 * (double)run->rows_bound);
+    double fresh = 1.5 * ((double)load->bytes + 10 * (double)load->rows);
 
     return hit * 1.2 * size->page_size + fresh;
+}
+
+/* Adds the kept runs that the entry adds or subtracts beside its own. */
+static enum df_status weigh_effects(struct work *w, struct store_txn *t,
+                                    struct load *load, struct df_error *err)
+{
+    const struct ledger_entry *e = w->b->entry;
+    enum df_status status = DF_OK;
+
+    for (size_t i = 0; status == DF_OK && i < ledger_effects(e); i++) {
+        struct kept_run kept = { 0 };
+        bool found;
+
+        status = runs_get(t, ledger_effect(e, i).seq, &kept, &found, err);
+        if (status == DF_OK && found) {
+            load->rows += kept.rows;
+            load->bytes += kept.bytes;
+        }
+    }
+    return status;
 }
 
 static enum df_status look(struct work *w, unsigned i, struct df_error *err)
 {
     struct shard_work *s = &w->shard[i];
+    struct load load = { .rows = w->b->shards[i].rows_bound,
+                         .bytes = w->b->shards[i].bytes_bound };
     struct store_size size;
     struct store_txn *t;
     enum df_status status = store_begin(&t, s->store, STORE_READ, err);
@@ -105,20 +141,23 @@ static enum df_status look(struct work *w, unsigned i, struct df_error *err)
     if (status == DF_OK) {
         status = store_table_size(t, shard_rows_table(&s->state), &size, err);
     }
+    if (status == DF_OK && w->from_kept) {
+        load.kept_bytes = w->b->keep ? load.bytes + 10 * load.rows : 0;
+        status = weigh_effects(w, t, &load, err);
+    }
     store_abort(t);
     if (status != DF_OK) {
         return status;
     }
     s->overwrite = w->b->method == INSTALL_OVERWRITE ||
-                   dirty_bytes(&size, &w->b->shards[i]) > (double)w->memory;
+                   dirty_bytes(&size, &load) > (double)w->memory;
     /* Twice what the rows take, packed or not, and what they replace; it is
      * address space. */
-    return store_reserve(s->store,
-                         2 * (size.leaf_pages + size.other_pages) *
-                                 size.page_size +
-                             4 * w->b->shards[i].bytes_bound +
-                             64 * w->b->shards[i].rows_bound + DIRTY_MIN,
-                         err);
+    return store_reserve(
+        s->store,
+        2 * (size.leaf_pages + size.other_pages) * size.page_size +
+            4 * load.bytes + 64 * load.rows + 2 * load.kept_bytes + DIRTY_MIN,
+        err);
 }
 
 /* Looks at every shard before the first is touched. All shards go the same
@@ -136,11 +175,55 @@ static enum df_status plan(struct work *w)
     }
     /* Rows that come in order into an empty view are best packed. */
     w->overwrite = w->overwrite || empty;
+    w->b->entry->seq = w->shard[0].state.seq + 1;
+    w->b->entry->kept = w->b->keep;
     w->b->entry->method = w->overwrite ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
     return status;
 }
 
 /* ---- prepare ---- */
+
+/* Keeps the shard's run. It is committed, unless the rows can follow in the
+ * same transaction. */
+static enum df_status keep_run(struct work *w, unsigned i,
+                               struct df_error *err)
+{
+    struct shard_work *s = &w->shard[i];
+    uint64_t chunk = w->memory < CHUNK_MAX ? w->memory : CHUNK_MAX;
+    const struct runs_put put = { .shape = s->fold.shape,
+                                  .seq = s->state.seq + 1,
+                                  .run = w->b->shards[i].run,
+                                  .chunk = (size_t)chunk,
+                                  .stop = w->b->stop };
+    enum df_status status = runs_put(&put, s->store, &s->t, &s->kept, err);
+
+    if (status == DF_OK && (w->shards > 1 || w->overwrite)) {
+        struct store_txn *t = s->t;
+
+        s->t = NULL;
+        status = store_commit(t, err);
+    }
+    return status;
+}
+
+/* Makes what the entry's effects come to the run that is folded. */
+static enum df_status open_effects(struct work *w, unsigned i,
+                                   struct df_error *err)
+{
+    struct shard_work *s = &w->shard[i];
+    enum df_status status = DF_OK;
+
+    if (w->b->keep) {
+        status = keep_run(w, i, err);
+    }
+    if (status == DF_OK) {
+        status = shard_effects_open(&s->effects, s->store, s->fold.shape,
+                                    w->b->entry, s->t, err);
+    }
+    s->fold.run = s->effects.sum.run;
+    s->fold.known_digest = &s->effects.sum.all.digest;
+    return status;
+}
 
 static enum df_status prepare_increment(struct work *w, unsigned i,
                                         struct df_error *err)
@@ -148,7 +231,7 @@ static enum df_status prepare_increment(struct work *w, unsigned i,
     struct shard_work *s = &w->shard[i];
     enum df_status status = DF_OK;
 
-    if (w->shards > 1) {
+    if (w->shards > 1 && !w->from_kept) {
         status = pending_open_rows(&w->pending, w->v, i, true, err);
         if (status == DF_OK) {
             status = run_writer_open(&s->writer, s->fold.shape,
@@ -156,7 +239,7 @@ static enum df_status prepare_increment(struct work *w, unsigned i,
         }
         s->fold.copy = s->writer;
     }
-    if (status == DF_OK) {
+    if (status == DF_OK && s->t == NULL) {
         status = store_begin(&s->t, s->store, STORE_WRITE, err);
     }
     if (status == DF_OK) {
@@ -180,12 +263,9 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
 {
     struct shard_work *s = &w->shard[i];
     uint64_t chunk = w->memory < CHUNK_MAX ? w->memory : CHUNK_MAX;
-    enum df_status status = shard_clear_undecided(s->store, err);
+    enum df_status status = fold_overwrite(&s->fold, s->store, &s->state,
+                                           (size_t)chunk, &s->t, err);
 
-    if (status == DF_OK) {
-        status = fold_overwrite(&s->fold, s->store, &s->state, (size_t)chunk,
-                                &s->t, err);
-    }
     if (status != DF_OK || w->shards == 1) {
         return status;
     }
@@ -199,6 +279,26 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
         s->t = NULL;
         status = store_commit(t, err);
     }
+    return status;
+}
+
+static enum df_status try_prepare(struct work *w, unsigned i,
+                                  struct df_error *err)
+{
+    struct shard_work *s = &w->shard[i];
+    enum df_status status = shard_look(s->store, &s->state, err);
+
+    if (status == DF_OK && (w->overwrite || w->from_kept)) {
+        status = shard_clear_undecided(s->store, err);
+    }
+    if (status == DF_OK && w->from_kept) {
+        status = open_effects(w, i, err);
+    }
+    if (status == DF_OK) {
+        status = w->overwrite ? prepare_overwrite(w, i, err)
+                              : prepare_increment(w, i, err);
+    }
+    shard_effects_close(&s->effects);
     return status;
 }
 
@@ -216,11 +316,7 @@ static void prepare(struct work *w, unsigned i)
     };
     do {
         pending_close_rows(&w->pending, i);
-        s->status = shard_look(s->store, &s->state, &s->err);
-        if (s->status == DF_OK) {
-            s->status = w->overwrite ? prepare_overwrite(w, i, &s->err)
-                                     : prepare_increment(w, i, &s->err);
-        }
+        s->status = try_prepare(w, i, &s->err);
         if (s->status != DF_OK) {
             store_abort(s->t);
             s->t = NULL;
@@ -236,7 +332,6 @@ static void sum_up(struct work *w)
     struct ledger_entry *e = w->b->entry;
     int64_t now = clock_us();
 
-    e->seq = w->shard[0].state.seq + 1;
     e->run_rows = 0;
     e->rows_added = 0;
     e->rows_changed = 0;
@@ -247,7 +342,7 @@ static void sum_up(struct work *w)
     for (unsigned i = 0; i < w->shards; i++) {
         struct shard_work *s = &w->shard[i];
 
-        e->run_rows += s->fold.run_rows;
+        e->run_rows += w->b->keep ? s->kept.rows : s->fold.run_rows;
         e->rows_added += s->fold.added;
         e->rows_changed += s->fold.changed;
         e->rows_removed += s->fold.removed;
@@ -288,6 +383,7 @@ static enum df_status decide(struct work *w)
     sum_up(w);
     w->pending.seq = w->b->entry->seq;
     w->pending.prepared = w->overwrite;
+    w->pending.kept = w->from_kept;
     w->pending.record.record_high = w->b->record_high;
     status = ledger_record_make(&w->pending.record, w->b->entry, w->b->files,
                                 w->b->file_count, w->err);
@@ -308,7 +404,7 @@ static enum df_status commit_open(struct work *w, unsigned i,
     struct store_txn *t = s->t;
     enum df_status status = shard_advance(
         t, &s->state, w->pending.seq, shard_after(&s->state, &s->fold),
-        w->overwrite, i == 0 ? &w->pending.record : NULL, err);
+        w->overwrite, w->b->entry, i == 0 ? &w->pending.record : NULL, err);
 
     s->t = NULL;
     if (status != DF_OK) {
@@ -387,7 +483,7 @@ static void clean_up(struct work *w)
     if (w->shards > 1) {
         pending_remove(w->v);
     }
-    if (w->status != DF_OK && w->overwrite) {
+    if (w->status != DF_OK && (w->overwrite || w->from_kept)) {
         enum df_status again = view_clear_undecided(w->v, &ignored);
 
         (void)again;
@@ -408,6 +504,7 @@ enum df_status install_batch(struct view *v, struct install_batch *b,
     w->b = b;
     w->err = err;
     w->shards = v->definition.shards;
+    w->from_kept = b->keep || b->entry->has_effects;
     w->begun_us = clock_us();
     w->memory = b->memory / w->shards;
     w->memory = w->memory < DIRTY_MIN ? DIRTY_MIN : w->memory;

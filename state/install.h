@@ -12,8 +12,9 @@
 #include "state/run.h"
 #include "state/view.h"
 
-/* One shard's share of the batch. `run` is rewound as often as needed. The
- * bounds are never less than what the run holds. */
+/* One shard's share of the batch. `run` is rewound as often as needed; NULL
+ * where the entry has no run of its own, only effects (undo). The bounds are
+ * never less than what the run holds. */
 struct install_shard {
     struct run_source *run;
     uint64_t rows_bound;
@@ -45,6 +46,10 @@ struct install_batch {
     size_t file_count;
     size_t memory; /* bytes for dirty pages, all shards together */
     unsigned threads;
+    bool keep; /* the run is kept (entry->kept), and what is folded into the
+          rows are the entry's effects, from kept runs. Without it the run is
+          folded and gone. An entry that has effects must be kept, or be one
+          of an undo or redo */
     bool allow_negative;
     bool record_high;   /* the name becomes the ledger's greatest */
     int64_t started_us; /* CLOCK_MONOTONIC when reading began; the entry's

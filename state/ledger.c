@@ -76,8 +76,60 @@ static const struct number numbers[] = {
 };
 enum {
     NUMBERS = sizeof numbers / sizeof numbers[0],
-    OTHERS = 10 /* pairs that put_others writes */
+    OTHERS = 10, /* pairs that put_others writes */
+    HISTORY = 6  /* and put_history */
 };
+
+/* ---- effects ---- */
+
+enum { EFFECT = 8 /* bytes: number and, in the last bit, whether minus */ };
+
+size_t ledger_effects(const struct ledger_entry *e)
+{
+    if (!e->has_effects) {
+        return e->kind == LEDGER_BATCH ? 1 : 0;
+    }
+    return e->effects.len / EFFECT;
+}
+
+struct ledger_effect ledger_effect(const struct ledger_entry *e, size_t i)
+{
+    uint64_t v =
+        e->has_effects ? load_be64(e->effects.data + i * EFFECT) : e->seq << 1;
+
+    return (struct ledger_effect){ .seq = v >> 1, .minus = (v & 1) != 0 };
+}
+
+bool ledger_effects_add(struct buf *effects, struct ledger_effect effect)
+{
+    return ledger_drops_add(effects, effect.seq << 1 | (effect.minus ? 1 : 0));
+}
+
+size_t ledger_drops(const struct ledger_entry *e)
+{
+    return e->drops.len / EFFECT;
+}
+
+uint64_t ledger_drop(const struct ledger_entry *e, size_t i)
+{
+    return load_be64(e->drops.data + i * EFFECT);
+}
+
+bool ledger_drops_add(struct buf *drops, uint64_t seq)
+{
+    uint8_t raw[EFFECT];
+
+    store_be64(raw, seq);
+    return buf_append(drops, raw, sizeof raw);
+}
+
+/* ---- entries ---- */
+
+static bool has_history(const struct ledger_entry *e)
+{
+    return e->has_effects || e->kept || e->drops.len > 0 || e->note.len > 0 ||
+           e->gap > 0;
+}
 
 static bool put_number(struct buf *out, const struct ledger_entry *e,
                        const struct number *number)
@@ -120,14 +172,28 @@ static bool put_others(struct buf *out, const struct ledger_entry *e)
            codec_put_text(out, "prog") && codec_put_bin(out, e->program);
 }
 
+/* Written where there is something to say: a view that keeps no runs has
+ * entries as short as ever. */
+static bool put_history(struct buf *out, const struct ledger_entry *e)
+{
+    return codec_put_text(out, "kept") && codec_put_bool(out, e->kept) &&
+           codec_put_text(out, e->has_effects ? "eff" : "noeff") &&
+           codec_put_bin(out, e->effects) && codec_put_text(out, "drop") &&
+           codec_put_bin(out, e->drops) && codec_put_text(out, "note") &&
+           codec_put_bin(out, e->note) && codec_put_text(out, "wend") &&
+           codec_put_int(out, e->window_end) && codec_put_text(out, "gap") &&
+           codec_put_uint(out, e->gap);
+}
+
 bool ledger_entry_encode(const struct ledger_entry *e, struct buf *out)
 {
-    bool ok = codec_put_map(out, NUMBERS + OTHERS);
+    unsigned more = has_history(e) ? HISTORY : 0;
+    bool ok = codec_put_map(out, NUMBERS + OTHERS + more);
 
     for (size_t i = 0; ok && i < NUMBERS; i++) {
         ok = put_number(out, e, &numbers[i]);
     }
-    return ok && put_others(out, e);
+    return ok && put_others(out, e) && (more == 0 || put_history(out, e));
 }
 
 /* `expected` is where the key stands if the entry is in our own order. */
@@ -170,7 +236,7 @@ static bool get_kind(struct codec_reader *in, enum ledger_kind *kind)
 {
     uint64_t v;
 
-    if (!codec_get_uint(in, &v) || v < LEDGER_BATCH || v > LEDGER_REBUILD) {
+    if (!codec_get_uint(in, &v) || v < LEDGER_BATCH || v > LEDGER_REDO) {
         return false;
     }
     *kind = (enum ledger_kind)v;
@@ -206,9 +272,44 @@ static bool key_is(struct bytes key, const char *text)
     return bytes_equal(key, bytes_of_string(text));
 }
 
+static bool get_numbers(struct codec_reader *in, struct bytes *numbers_of)
+{
+    return codec_get_bytes(in, numbers_of) && numbers_of->len % EFFECT == 0;
+}
+
+/* *known is false for what is of a later version. */
+static bool get_history(struct codec_reader *in, struct bytes key,
+                        struct ledger_entry *e, bool *known)
+{
+    *known = true;
+    if (key_is(key, "kept")) {
+        return codec_get_bool(in, &e->kept);
+    }
+    if (key_is(key, "eff")) {
+        e->has_effects = true;
+        return get_numbers(in, &e->effects);
+    }
+    if (key_is(key, "drop")) {
+        return get_numbers(in, &e->drops);
+    }
+    if (key_is(key, "note")) {
+        return codec_get_bytes(in, &e->note);
+    }
+    if (key_is(key, "gap")) {
+        return codec_get_uint(in, &e->gap);
+    }
+    if (key_is(key, "wend")) {
+        return codec_get_int(in, &e->window_end);
+    }
+    *known = false;
+    return true;
+}
+
 static bool get_other(struct codec_reader *in, struct bytes key,
                       struct ledger_entry *e)
 {
+    bool known;
+
     if (key_is(key, "kind")) {
         return get_kind(in, &e->kind);
     }
@@ -239,7 +340,10 @@ static bool get_other(struct codec_reader *in, struct bytes key,
     if (key_is(key, "prog")) {
         return codec_get_bytes(in, &e->program);
     }
-    return codec_skip(in); /* of a later version */
+    if (!get_history(in, key, e, &known)) {
+        return false;
+    }
+    return known || codec_skip(in); /* of a later version */
 }
 
 bool ledger_entry_decode(struct bytes in, struct ledger_entry *e)

@@ -15,9 +15,11 @@
 #include "deltafold/job.h"
 
 enum ledger_kind {
-    LEDGER_BATCH = 1,  /* a delta directory */
-    LEDGER_REBUILD = 2 /* the view computed anew; name is the batch as of
-                          which it stands, "" when none was named */
+    LEDGER_BATCH = 1,   /* a delta directory */
+    LEDGER_REBUILD = 2, /* the view computed anew; name is the batch as of
+                           which it stands, "" when none was named */
+    LEDGER_UNDO = 3,    /* a batch was subtracted; name is its name */
+    LEDGER_REDO = 4     /* one that was undone was added again */
 };
 
 /* How rows came into the view. Stored by number; defer and auto have
@@ -67,6 +69,19 @@ struct ledger_entry {
     struct hash128 view_before; /* set by install */
     struct hash128 view_after;  /* set by install */
 
+    /* What the entry did to the rows: see ledger_effects. */
+    bool has_effects;
+    bool kept;            /* its own run was kept */
+    struct bytes effects; /* by ledger_effects_add */
+    struct bytes drops;   /* by ledger_drops_add */
+    struct bytes note;    /* what is to be said of it: "window: 2 of 3
+                             batches"; text */
+    uint64_t gap;         /* batches that seem to be missing before this one */
+    int64_t window_end;   /* of views with windows by interval: the last
+                             interval that is published, counted from the
+                             epoch */
+    bool undone;          /* not stored: filled by look-ups that say so */
+
     uint64_t counters[DF_COUNTERS_MAX]; /* the job's */
     uint64_t spills;
     int64_t time;          /* when committed, seconds since 1970 */
@@ -77,6 +92,31 @@ struct ledger_entry {
     uint64_t install_us;   /* reduce streamed into the store */
     struct bytes program;  /* "deltafold 0.1.0" */
 };
+
+/*
+ * The effects of an entry: the runs, by number, that it added to the rows or
+ * subtracted from them. A batch adds its own run, unless it says otherwise:
+ * one that moves a window subtracts others as well, one that a window does
+ * not show yet adds nothing. A rebuild has none that could be told. What has
+ * happened to the rows between two entries is the sum of the effects in
+ * between; example, window=2:
+ *
+ *     1 mon  +1            rows = mon
+ *     2 tue  +2            rows = mon + tue
+ *     3 wed  +3 -1         rows = tue + wed
+ *
+ * Drops are the runs, by number, that were kept until this entry.
+ */
+struct ledger_effect {
+    uint64_t seq;
+    bool minus;
+};
+size_t ledger_effects(const struct ledger_entry *e); /* how many */
+struct ledger_effect ledger_effect(const struct ledger_entry *e, size_t i);
+bool ledger_effects_add(struct buf *effects, struct ledger_effect effect);
+size_t ledger_drops(const struct ledger_entry *e);
+uint64_t ledger_drop(const struct ledger_entry *e, size_t i);
+bool ledger_drops_add(struct buf *drops, uint64_t seq);
 
 /* Entries and files as bytes (MessagePack maps with short string keys, so
  * that later versions may add fields and older ones skip them). */

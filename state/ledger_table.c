@@ -81,18 +81,108 @@ static enum df_status put_blocks(struct store_txn *t, uint64_t seq,
     return status;
 }
 
-static enum df_status put_new(struct store_txn *t, enum store_table table,
-                              struct bytes key, struct bytes value,
-                              struct df_error *err)
+static enum df_status damaged(struct df_error *err)
 {
-    struct bytes there;
-    bool found;
-    enum df_status status = store_get(t, table, key, &there, &found, err);
+    return error_set(err, DF_STATE,
+                     "the ledger is damaged: restore the view from a copy, "
+                     "or make it anew");
+}
 
-    if (status == DF_OK && !found) {
-        status = store_put(t, table, key, value, err);
+/* ---- names and digests ---- */
+
+enum { NAME_APPLIED = 8, NAME_UNDONE = 9 /* bytes of a value in NAMES */ };
+
+static enum df_status name_get(struct store_txn *t, struct bytes name,
+                               uint64_t *seq, bool *undone, bool *found,
+                               struct df_error *err)
+{
+    struct bytes v;
+    enum df_status status = store_get(t, STORE_NAMES, name, &v, found, err);
+
+    if (status != DF_OK || !*found) {
+        return status;
+    }
+    if (v.len != NAME_APPLIED && v.len != NAME_UNDONE) {
+        return damaged(err);
+    }
+    *seq = load_be64(v.data);
+    *undone = v.len == NAME_UNDONE;
+    return DF_OK;
+}
+
+static enum df_status name_put(struct store_txn *t, struct bytes name,
+                               uint64_t seq, bool undone, struct df_error *err)
+{
+    uint8_t v[NAME_UNDONE] = { 0 };
+
+    store_be64(v, seq);
+    return store_put(t, STORE_NAMES, name,
+                     bytes_of(v, undone ? NAME_UNDONE : NAME_APPLIED), err);
+}
+
+/* An undone batch is the one its name stands for, and marked there, or its
+ * name stands for a later one. */
+static enum df_status set_undone(struct store_txn *t, struct ledger_entry *e,
+                                 struct df_error *err)
+{
+    uint64_t seq;
+    bool undone;
+    bool found = false;
+    enum df_status status = DF_OK;
+
+    e->undone = false;
+    if (e->kind == LEDGER_BATCH) {
+        status = name_get(t, e->name, &seq, &undone, &found, err);
+    }
+    if (status == DF_OK && found) {
+        e->undone = undone || seq != e->seq;
     }
     return status;
+}
+
+/* The digest stands for the first batch that has it and is not undone. */
+static enum df_status index_digest(struct store_txn *t,
+                                   const struct ledger_entry *e,
+                                   struct bytes seq, struct df_error *err)
+{
+    uint8_t room[HASH128_SIZE];
+    struct bytes digest = bytes_of(room, sizeof room);
+    struct ledger_entry there;
+    bool found;
+    enum df_status status;
+
+    hash128_store(room, e->digest);
+    status = ledger_table_by_digest(t, e->digest, &there, &found, err);
+    if (status == DF_OK && found && !there.undone) {
+        return DF_OK;
+    }
+    return status == DF_OK ? store_put(t, STORE_DIGESTS, digest, seq, err)
+                           : status;
+}
+
+/* An undo or redo marks the batch that its name stands for. */
+static enum df_status index_undo(struct store_txn *t,
+                                 const struct ledger_entry *e,
+                                 struct df_error *err)
+{
+    uint64_t seq;
+    bool undone;
+    bool found;
+    struct ledger_entry batch;
+    uint8_t room[8];
+    enum df_status status = name_get(t, e->name, &seq, &undone, &found, err);
+
+    if (status != DF_OK || !found) {
+        return status;
+    }
+    status = name_put(t, e->name, seq, e->kind == LEDGER_UNDO, err);
+    if (status != DF_OK || e->kind == LEDGER_UNDO) {
+        return status;
+    }
+    status = ledger_table_get(t, seq, &batch, &found, err);
+    return status == DF_OK && found
+               ? index_digest(t, &batch, seq_key(room, seq), err)
+               : status;
 }
 
 /* Makes an entry findable by its name and digest. */
@@ -100,26 +190,24 @@ static enum df_status index_entry(struct store_txn *t,
                                   const struct ledger_entry *e,
                                   struct bytes seq, struct df_error *err)
 {
-    uint8_t digest[HASH128_SIZE];
+    uint64_t there;
+    bool undone = false;
+    bool found;
     enum df_status status;
 
+    if (e->kind == LEDGER_UNDO || e->kind == LEDGER_REDO) {
+        return index_undo(t, e, err);
+    }
     if (e->kind != LEDGER_BATCH) {
         return DF_OK;
     }
-    hash128_store(digest, e->digest);
-    status = put_new(t, STORE_NAMES, e->name, seq, err);
+    status = index_digest(t, e, seq, err);
     if (status == DF_OK) {
-        status = put_new(t, STORE_DIGESTS, bytes_of(digest, sizeof digest),
-                         seq, err);
+        status = name_get(t, e->name, &there, &undone, &found, err);
     }
-    return status;
-}
-
-static enum df_status damaged(struct df_error *err)
-{
-    return error_set(err, DF_STATE,
-                     "the ledger is damaged: restore the view from a copy, "
-                     "or make it anew");
+    return status == DF_OK && (!found || undone)
+               ? name_put(t, e->name, e->seq, false, err)
+               : status;
 }
 
 enum df_status ledger_table_put(struct store_txn *t,
@@ -160,7 +248,7 @@ enum df_status ledger_table_get(struct store_txn *t, uint64_t seq,
     if (status == DF_OK && *found && !ledger_entry_decode(value, e)) {
         return damaged(err);
     }
-    return status;
+    return status == DF_OK && *found ? set_undone(t, e, err) : status;
 }
 
 static enum df_status get_by(struct store_txn *t, enum store_table table,
@@ -173,7 +261,7 @@ static enum df_status get_by(struct store_txn *t, enum store_table table,
     if (status != DF_OK || !*found) {
         return status;
     }
-    if (seq.len != 8) {
+    if (seq.len != NAME_APPLIED && seq.len != NAME_UNDONE) {
         return damaged(err);
     }
     return ledger_table_get(t, load_be64(seq.data), e, found, err);
@@ -297,6 +385,11 @@ enum df_status ledger_table_copy(struct store_txn *to, struct store_txn *from,
         status = damaged(err);
     }
     e.seq = as;
+    /* Numbers of runs that are not copied, and may stand for others now. */
+    e.has_effects = false;
+    e.kept = false;
+    e.effects = bytes_of(NULL, 0);
+    e.drops = bytes_of(NULL, 0);
     if (status == DF_OK) {
         status = ledger_record_make(&r, &e, NULL, 0, err);
     }

@@ -3,8 +3,11 @@
  *
  *   LEDGER   sequence number (64-bit big-endian)  -> entry
  *   FILES    sequence number, block (32-bit)      -> files of the entry
- *   NAMES    batch name                           -> sequence number
- *   DIGESTS  batch digest                         -> first sequence number
+ *   NAMES    batch name        -> sequence number, 1 more byte when undone
+ *   DIGESTS  batch digest      -> first sequence number that is not undone
+ *
+ * The name of a batch that was undone may be used again; it then stands for
+ * the later one.
  *
  * A record is an entry with its files, encoded once: for a view of several
  * shards it is written twice, to the pending batch and to the ledger.
@@ -32,7 +35,9 @@ enum df_status ledger_table_put(struct store_txn *t,
                                 const struct ledger_record *r,
                                 struct df_error *err) DF_MUST_CHECK;
 
-/* *found false: no such entry. Strings point into the transaction. */
+/* *found false: no such entry. Strings point into the transaction. `undone`
+ * is set by all three: whether the entry is of a batch that was undone and
+ * not redone. */
 enum df_status ledger_table_get(struct store_txn *t, uint64_t seq,
                                 struct ledger_entry *e, bool *found,
                                 struct df_error *err) DF_MUST_CHECK;

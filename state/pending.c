@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { FLAG_PREPARED = 1, FLAG_KEPT = 2 };
+
 /* File: magic, length of the body (64 bits), hash of the body, body.
- * Body: seq (64), prepared (8), record_high (8), shards (8), per shard
+ * Body: seq (64), flags (8), record_high (8), shards (8), per shard
  * begin, end, rows (64 each), entry and blocks, each after its length (64).
  * All big-endian. */
 static const char magic[16] = "deltafold batch1";
@@ -84,8 +86,9 @@ static bool append_counted(struct buf *b, struct bytes data)
 static bool encode_body(const struct pending *p, unsigned shards,
                         struct buf *b)
 {
-    bool ok = append_be64(b, p->seq) &&
-              buf_append_byte(b, p->prepared ? 1 : 0) &&
+    uint8_t flags = (uint8_t)((p->prepared ? FLAG_PREPARED : 0) |
+                              (p->kept ? FLAG_KEPT : 0));
+    bool ok = append_be64(b, p->seq) && buf_append_byte(b, flags) &&
               buf_append_byte(b, p->record.record_high ? 1 : 0) &&
               buf_append_byte(b, (uint8_t)shards);
 
@@ -198,7 +201,8 @@ enum df_status pending_decide(struct pending *p, const struct view *v,
     struct buf file = { 0 };
     enum df_status status = DF_OK;
 
-    for (unsigned i = 0; !p->prepared && i < v->definition.shards; i++) {
+    for (unsigned i = 0; !p->prepared && !p->kept && i < v->definition.shards;
+         i++) {
         if (fsync(p->runs[i].fd) != 0) {
             return error_errno(err, errno, "%s: cannot sync a pending run",
                                v->path);
@@ -275,6 +279,7 @@ static enum df_status decode(struct pending *p, const struct view *v,
 {
     struct reader r = { .ok = true };
     uint8_t hash[HASH128_SIZE];
+    unsigned flags;
 
     if (file.len < HEAD || memcmp(file.data, magic, sizeof magic) != 0) {
         return damaged(v, err);
@@ -286,7 +291,9 @@ static enum df_status decode(struct pending *p, const struct view *v,
         return damaged(v, err);
     }
     p->seq = take_be64(&r);
-    p->prepared = take_byte(&r) != 0;
+    flags = take_byte(&r);
+    p->prepared = (flags & FLAG_PREPARED) != 0;
+    p->kept = (flags & FLAG_KEPT) != 0;
     p->record.record_high = take_byte(&r) != 0;
     r.ok = r.ok && take_byte(&r) == v->definition.shards;
     for (unsigned i = 0; r.ok && i < v->definition.shards; i++) {

@@ -4,7 +4,8 @@
  * Only views of several shards need it. The files lie in the generation's
  * directory:
  *
- *   pending-SS.rows   the run of shard SS, for an increment
+ *   pending-SS.rows   the run of shard SS, for an increment of a view that
+ *                     keeps no runs
  *   pending.run       number, ledger record, where the runs end; a checksum
  *
  * pending.run appears by a rename after everything it names is synced: from
@@ -23,6 +24,8 @@ struct pending {
     uint64_t seq;
     bool prepared; /* the shards' other tables hold the result (overwrite);
                       else the runs are to be added (increment) */
+    bool kept;     /* the runs are kept ones, in the shards' own tables: there
+                      are no rows files */
     struct ledger_record record;
     /* For an increment, by shard; descriptors are owned, -1 when closed. */
     struct run_segment runs[VIEW_SHARDS_MAX];

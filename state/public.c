@@ -33,6 +33,9 @@ enum df_status df_view_open(struct df_view **out, const char *path,
     if (status == DF_OK) {
         status = snapshot_open(&v->snapshot, v->view, err);
     }
+    if (status == DF_OK) {
+        snapshot_apply_having(v->snapshot);
+    }
     if (status != DF_OK) {
         df_view_close(v);
         return status;
@@ -69,6 +72,9 @@ enum df_status df_view_refresh(struct df_view *v, struct df_error *err)
     status = view_open(&v->view, (const char *)path.data, VIEW_READ, 0, err);
     if (status == DF_OK) {
         status = snapshot_open(&v->snapshot, v->view, err);
+    }
+    if (status == DF_OK) {
+        snapshot_apply_having(v->snapshot);
     }
     buf_fini(&path);
     return status;

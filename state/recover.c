@@ -4,7 +4,7 @@
  * A batch in pending.run was decided: it is carried through, shard by shard,
  * shard 0 with the ledger entry last, as install would have done. Everything
  * else that may lie around - rows files without pending.run, a half filled
- * other table - was not decided and is removed.
+ * other table, a run kept ahead - was not decided and is removed.
  */
 #include "state/commit.h"
 
@@ -38,12 +38,14 @@ static enum df_status roll_forward(struct view *v, struct pending *p,
     return status == DF_OK ? remember_name(v, p, err) : status;
 }
 
-/* Empties a table that an undecided overwrite has left. */
-static enum df_status clear_other_rows(struct store *s, struct df_error *err)
+/* Empties a table that an undecided overwrite has left, and removes a kept
+ * run that was not decided. */
+static enum df_status clear_undecided(struct store *s, struct df_error *err)
 {
     struct shard_state state;
     struct store_size size;
     struct store_txn *t;
+    bool any = false;
     enum df_status status = store_begin(&t, s, STORE_WRITE, err);
 
     if (status != DF_OK) {
@@ -53,7 +55,11 @@ static enum df_status clear_other_rows(struct store *s, struct df_error *err)
     if (status == DF_OK) {
         status = store_table_size(t, shard_other_table(&state), &size, err);
     }
-    if (status != DF_OK || (size.entries == 0 && state.prepared == 0)) {
+    if (status == DF_OK) {
+        status = runs_drop_after(t, state.seq, &any, err);
+    }
+    if (status != DF_OK ||
+        (size.entries == 0 && state.prepared == 0 && !any)) {
         store_abort(t);
         return status;
     }
@@ -76,7 +82,7 @@ enum df_status shard_clear_undecided(struct store *s, struct df_error *err)
     enum df_status status;
 
     do {
-        status = clear_other_rows(s, err);
+        status = clear_undecided(s, err);
     } while (status != DF_OK && store_grow_if_full(s, &status, err));
     return status;
 }

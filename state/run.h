@@ -24,6 +24,10 @@ struct run_source {
     enum df_status (*next)(struct run_source *, const struct row **row,
                            struct df_error *);
     enum df_status (*rewind)(struct run_source *, struct df_error *);
+    /* Goes to the first row whose head is not before `head`, forwards or
+     * back: next gives it. NULL where a source cannot. */
+    enum df_status (*seek)(struct run_source *, struct bytes head,
+                           struct df_error *);
 };
 
 /*

@@ -17,8 +17,6 @@
 
 #include <stdlib.h>
 
-#include "state/rows.h"
-
 #define GROUP_MAX_DEFAULT ((size_t)32 << 20)
 
 static size_t group_max = GROUP_MAX_DEFAULT;
@@ -48,7 +46,7 @@ struct group {
 };
 
 struct shard_scan {
-    struct rows_reader *rows;
+    struct run_source *rows;
     const struct row *at; /* the row under it, NULL at the end */
     struct group group;
     /* The row given out; key.data NULL at the end. */
@@ -226,7 +224,16 @@ static enum df_status group_take(struct snapshot_scan *scan,
 
 static enum df_status shard_step(struct shard_scan *sh, struct df_error *err)
 {
-    return rows_reader_next(sh->rows, &sh->at, err);
+    return sh->rows->next(sh->rows, &sh->at, err);
+}
+
+/* Goes to the first row that is not before head. */
+static enum df_status shard_seek(struct shard_scan *sh, struct bytes head,
+                                 struct df_error *err)
+{
+    enum df_status status = sh->rows->seek(sh->rows, head, err);
+
+    return status == DF_OK ? shard_step(sh, err) : status;
 }
 
 static bool in_group(const struct shard_scan *sh)
@@ -249,8 +256,7 @@ static enum df_status group_fill(struct snapshot_scan *scan,
     g->partial = false;
     buf_reset(&g->bytes);
     buf_reset(&g->before);
-    status = rows_reader_seek(sh->rows, bytes_of(first, sizeof first), &sh->at,
-                              err);
+    status = shard_seek(sh, bytes_of(first, sizeof first), err);
     while (status == DF_OK && in_group(sh)) {
         status = group_take(scan, sh, err);
         if (status == DF_OK) {
@@ -389,12 +395,10 @@ static enum df_status open_shard(struct snapshot_scan *scan, unsigned i,
 {
     struct shard_scan *sh = &scan->shards[i];
     struct bytes from = first_of(buf_bytes(&scan->want), ROW_HEAD_EXACT);
-    enum df_status status = rows_reader_open(
-        &sh->rows, scan->s->txns[i], shard_rows_table(&scan->s->states[i]),
-        scan->s->shape.components, err);
+    enum df_status status = snapshot_shard_open(&sh->rows, scan->s, i, err);
 
     if (status == DF_OK) {
-        status = rows_reader_seek(sh->rows, from, &sh->at, err);
+        status = shard_seek(sh, from, err);
     }
     if (status == DF_OK) {
         status = shard_next(scan, sh, false, err);
@@ -469,25 +473,32 @@ static enum df_status advance(struct snapshot_scan *scan, struct df_error *err)
     return status;
 }
 
+/* The shard with the least row that was not given out, NULL at the end. */
+static enum df_status next_shard(struct snapshot_scan *scan,
+                                 struct shard_scan **sh, struct df_error *err)
+{
+    enum df_status status = scan->given ? advance(scan, err) : DF_OK;
+
+    scan->given = status == DF_OK && scan->heap_count > 0;
+    *sh = scan->given ? scan->heap[0] : NULL;
+    return status;
+}
+
 enum df_status snapshot_scan_next(struct snapshot_scan *scan,
                                   const struct snapshot_row **row,
                                   struct df_error *err)
 {
     struct shard_scan *sh;
+    enum df_status status;
 
     *row = NULL;
-    if (scan->given) {
-        enum df_status status = advance(scan, err);
-
-        if (status != DF_OK) {
-            return status;
-        }
+    do {
+        status = next_shard(scan, &sh, err);
+    } while (status == DF_OK && sh != NULL &&
+             !snapshot_lets_see(scan->s, sh->values));
+    if (status != DF_OK || sh == NULL) {
+        return status;
     }
-    scan->given = scan->heap_count > 0;
-    if (!scan->given) {
-        return DF_OK;
-    }
-    sh = scan->heap[0];
     scan->row.values = sh->values;
     buf_reset(&scan->room);
     if (!row_decode(scan->s->shape, sh->key, &scan->room, &scan->row.key,
@@ -506,7 +517,7 @@ void snapshot_scan_close(struct snapshot_scan *scan)
     for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
         struct shard_scan *sh = &scan->shards[i];
 
-        rows_reader_close(sh->rows);
+        snapshot_shard_close(sh->rows);
         buf_fini(&sh->group.bytes);
         buf_fini(&sh->group.after);
         buf_fini(&sh->group.before);

@@ -50,6 +50,7 @@ static enum df_status add_up(struct snapshot *s, struct df_error *err)
         s->state.rows += s->states[i].rows;
         s->state.digest = digest_add(s->state.digest, s->states[i].digest);
     }
+    s->now = s->state;
     status = meta_text_load(s->txns[0], "high", &s->high, err);
     if (status == DF_OK) {
         status = meta_text_load(s->txns[0], "covered", &s->covered, err);
@@ -116,6 +117,8 @@ enum df_status snapshot_open(struct snapshot **out, struct view *v,
 void snapshot_close(struct snapshot *s)
 {
     if (s != NULL) {
+        snapshot_close_finders(s);
+        free(s->terms);
         close_txns(s);
         free(s);
     }
@@ -126,7 +129,72 @@ struct snapshot_state snapshot_state(const struct snapshot *s)
     return s->state;
 }
 
+void snapshot_apply_having(struct snapshot *s)
+{
+    s->has_filter = s->v->definition.having.is_set;
+}
+
+bool snapshot_is_shown(const struct snapshot *s, const int64_t *values)
+{
+    const struct view_having *h = &s->v->definition.having;
+    unsigned c = h->component;
+
+    if (!h->is_set) {
+        return true;
+    }
+    if ((s->shape.wide >> c & 1) != 0) {
+        /* The high half decides, but where it only carries the sign. */
+        int64_t high = values[c + 1];
+
+        if (high != (values[c] < 0 ? -1 : 0)) {
+            return high >= 0;
+        }
+    }
+    return values[c] >= h->least;
+}
+
+bool snapshot_lets_see(const struct snapshot *s, const int64_t *values)
+{
+    return !s->has_filter || snapshot_is_shown(s, values);
+}
+
 /* ---- one row ---- */
+
+void snapshot_close_finders(struct snapshot *s)
+{
+    for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
+        snapshot_shard_close(s->finders[i]);
+        s->finders[i] = NULL;
+    }
+}
+
+/* A row of what is shown that is not simply in the table. */
+static enum df_status find_row(struct snapshot *s, unsigned part,
+                               const struct row *want, int64_t *values,
+                               bool *found, struct df_error *err)
+{
+    struct run_source **run = &s->finders[part];
+    const struct row *row = NULL;
+    enum df_status status = DF_OK;
+
+    *found = false;
+    if (*run == NULL) {
+        status = snapshot_shard_open(run, s, part, err);
+    }
+    if (status == DF_OK) {
+        status = (*run)->seek(*run, want->head, err);
+    }
+    if (status == DF_OK) {
+        status = (*run)->next(*run, &row, err);
+    }
+    if (status == DF_OK && row != NULL && bytes_equal(row->head, want->head) &&
+        bytes_equal(row->tail, want->tail) &&
+        snapshot_lets_see(s, row->values)) {
+        memcpy(values, row->values, s->shape.components * sizeof *values);
+        *found = true;
+    }
+    return status;
+}
 
 enum df_status snapshot_get(struct snapshot *s, struct bytes key,
                             struct bytes element, int64_t *values, bool *found,
@@ -144,21 +212,80 @@ enum df_status snapshot_get(struct snapshot *s, struct bytes key,
         return error_no_memory(err);
     }
     row_split(buf_bytes(&whole), room, &head, &tail);
+    if (s->terms != NULL) {
+        status = find_row(s, part, &(struct row){ .head = head, .tail = tail },
+                          values, found, err);
+        buf_fini(&whole);
+        return status;
+    }
     status =
         rows_get(s->txns[part], shard_rows_table(&s->states[part]),
                  s->shape.components, head, values, &stored_tail, found, err);
     /* Another long key with this one's hash is not this key. */
-    *found = *found && bytes_equal(stored_tail, tail);
+    *found = *found && bytes_equal(stored_tail, tail) &&
+             snapshot_lets_see(s, values);
     buf_fini(&whole);
     return status;
 }
 
 /* ---- one shard as a run ---- */
 
-struct shard_run {
+/* The rows of the table, as they lie there. */
+struct table_run {
     struct run_source source;
     struct rows_reader *rows;
-    bool begun;
+    const struct row *ahead; /* found by a seek and yet to be given */
+    bool begun;              /* a seek has been made */
+    bool ended;              /* and found nothing */
+};
+
+static enum df_status table_seek(struct run_source *source, struct bytes head,
+                                 struct df_error *err)
+{
+    struct table_run *r = (struct table_run *)source;
+
+    enum df_status status = rows_reader_seek(r->rows, head, &r->ahead, err);
+
+    r->begun = true;
+    r->ended = status == DF_OK && r->ahead == NULL;
+    return status;
+}
+
+static enum df_status table_next(struct run_source *source,
+                                 const struct row **row, struct df_error *err)
+{
+    struct table_run *r = (struct table_run *)source;
+
+    *row = r->ahead;
+    r->ahead = NULL;
+    if (*row != NULL || r->ended) {
+        return DF_OK;
+    }
+    if (r->begun) {
+        return rows_reader_next(r->rows, row, err);
+    }
+    r->begun = true;
+    return rows_reader_seek(r->rows, bytes_of(NULL, 0), row, err);
+}
+
+static enum df_status table_rewind(struct run_source *source,
+                                   struct df_error *err)
+{
+    struct table_run *r = (struct table_run *)source;
+
+    (void)err;
+    r->begun = false;
+    r->ended = false;
+    r->ahead = NULL;
+    return DF_OK;
+}
+
+/* What is shown of a shard: passes on what `from` gives. */
+struct shard_run {
+    struct run_source source;
+    struct run_source *from; /* &table.source or sum.run */
+    struct table_run table;
+    struct runs_sum sum;
 };
 
 static enum df_status shard_run_next(struct run_source *source,
@@ -167,11 +294,7 @@ static enum df_status shard_run_next(struct run_source *source,
 {
     struct shard_run *r = (struct shard_run *)source;
 
-    if (r->begun) {
-        return rows_reader_next(r->rows, row, err);
-    }
-    r->begun = true;
-    return rows_reader_seek(r->rows, bytes_of(NULL, 0), row, err);
+    return r->from->next(r->from, row, err);
 }
 
 static enum df_status shard_run_rewind(struct run_source *source,
@@ -179,9 +302,27 @@ static enum df_status shard_run_rewind(struct run_source *source,
 {
     struct shard_run *r = (struct shard_run *)source;
 
-    (void)err;
-    r->begun = false;
-    return DF_OK;
+    return r->from->rewind(r->from, err);
+}
+
+static enum df_status shard_run_seek(struct run_source *source,
+                                     struct bytes head, struct df_error *err)
+{
+    struct shard_run *r = (struct shard_run *)source;
+
+    return r->from->seek(r->from, head, err);
+}
+
+static enum df_status open_sum(struct shard_run *r, struct snapshot *s,
+                               unsigned shard, struct df_error *err)
+{
+    struct runs_from from = { .shape = s->shape, .t = s->txns[shard] };
+    enum df_status status;
+
+    from.rows = s->without_rows ? NULL : &r->table.source;
+    status = runs_sum_open(&r->sum, &from, s->terms, s->term_count, err);
+    r->from = r->sum.run;
+    return status;
 }
 
 enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
@@ -194,13 +335,21 @@ enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
     if (r == NULL) {
         return error_no_memory(err);
     }
-    r->source.next = shard_run_next;
-    r->source.rewind = shard_run_rewind;
-    status = rows_reader_open(&r->rows, s->txns[shard],
+    r->source = (struct run_source){ .next = shard_run_next,
+                                     .rewind = shard_run_rewind,
+                                     .seek = shard_run_seek };
+    r->table.source = (struct run_source){ .next = table_next,
+                                           .rewind = table_rewind,
+                                           .seek = table_seek };
+    r->from = &r->table.source;
+    status = rows_reader_open(&r->table.rows, s->txns[shard],
                               shard_rows_table(&s->states[shard]),
                               s->shape.components, err);
+    if (status == DF_OK && s->terms != NULL) {
+        status = open_sum(r, s, shard, err);
+    }
     if (status != DF_OK) {
-        free(r);
+        snapshot_shard_close(&r->source);
         return status;
     }
     *run = &r->source;
@@ -212,7 +361,8 @@ void snapshot_shard_close(struct run_source *run)
     struct shard_run *r = (struct shard_run *)run;
 
     if (r != NULL) {
-        rows_reader_close(r->rows);
+        runs_sum_close(&r->sum);
+        rows_reader_close(r->table.rows);
         free(r);
     }
 }

@@ -13,7 +13,8 @@
  * view can then only be closed).
  * A snapshot stays as it is while batches are applied; it keeps their freed
  * pages from being used again, so long-lived ones make the file grow.
- * A snapshot belongs to one thread; several may be open.
+ * A snapshot belongs to one thread; several may be open. It can show the view
+ * as it was instead: see history.h.
  */
 #ifndef STATE_SNAPSHOT_H
 #define STATE_SNAPSHOT_H
@@ -33,6 +34,13 @@ enum df_status snapshot_open(struct snapshot **out, struct view *v,
                              struct df_error *err) DF_MUST_CHECK;
 void snapshot_close(struct snapshot *s); /* takes NULL */
 struct snapshot_state snapshot_state(const struct snapshot *s);
+
+/* From now on get and scan pass over rows that having= hides; shards as runs
+ * have them still. */
+void snapshot_apply_having(struct snapshot *s);
+
+/* Whether having= lets readers see a row of such values. */
+bool snapshot_is_shown(const struct snapshot *s, const int64_t *values);
 
 /* The values of one row. *found tells whether it exists. */
 enum df_status snapshot_get(struct snapshot *s, struct bytes key,
@@ -67,7 +75,7 @@ enum df_status snapshot_scan_next(struct snapshot_scan *scan,
                                   struct df_error *err) DF_MUST_CHECK;
 void snapshot_scan_close(struct snapshot_scan *scan);
 
-/* One shard's rows as a run, in head order (verify). Valid while
+/* One shard's rows as a run that can seek, in head order. Valid while
  * the snapshot is; closed by snapshot_shard_close. */
 enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
                                    unsigned shard,

@@ -2,6 +2,7 @@
 #ifndef STATE_SNAPSHOT_INTERNAL_H
 #define STATE_SNAPSHOT_INTERNAL_H
 
+#include "state/runs.h"
 #include "state/snapshot.h"
 #include "state/view_internal.h"
 
@@ -11,10 +12,23 @@ struct snapshot {
     struct row_shape shape;
     struct store_txn *txns[VIEW_SHARDS_MAX];
     struct shard_state states[VIEW_SHARDS_MAX];
-    struct snapshot_state state;
+    struct snapshot_state state; /* of what is shown */
+    struct snapshot_state now;
+    /* What is shown: the rows, unless without, and these runs (history.c). */
+    struct runs_term *terms;
+    size_t term_count;
+    bool without_rows;
+    bool has_filter;                             /* having= is applied */
+    struct run_source *finders[VIEW_SHARDS_MAX]; /* for snapshot_get, opened
+                                                    when it needs them */
     struct bytes high;
     struct bytes covered;
 };
+
+/* Whether having=, where it is applied, lets readers see the row. */
+bool snapshot_lets_see(const struct snapshot *s, const int64_t *values);
+
+void snapshot_close_finders(struct snapshot *s);
 
 /* For tests: how many bytes of long rows that share their exact bytes a scan
  * holds at once; 0: default. */

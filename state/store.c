@@ -40,11 +40,15 @@ enum {
     LOCK_BYTES = 64 << 10 /* of the file with the readers' slots */
 };
 
+/* Stands for a table that an older file does not have. */
+#define NO_TABLE ((MDB_dbi)UINT32_MAX)
+
 #define MAP_STEP_DEFAULT ((uint64_t)64 << 20)
 
 static const char *const table_names[STORE_TABLES] = {
     [STORE_META] = "meta",       [STORE_ROWS_0] = "rows0",
-    [STORE_ROWS_1] = "rows1",    [STORE_LEDGER] = "ledger",
+    [STORE_ROWS_1] = "rows1",    [STORE_RUNS] = "runs",
+    [STORE_KEPT] = "kept",       [STORE_LEDGER] = "ledger",
     [STORE_FILES] = "files",     [STORE_NAMES] = "names",
     [STORE_DIGESTS] = "digests",
 };
@@ -70,9 +74,9 @@ struct store_txn {
 
 struct store_cursor {
     struct store *store;
-    MDB_cursor *cursor;
-    uintptr_t region; /* where the last entry lies, in REGIONs */
-    size_t unrelaxed; /* bytes of map seen since the last relax, about */
+    MDB_cursor *cursor; /* NULL: the table is not there */
+    uintptr_t region;   /* where the last entry lies, in REGIONs */
+    size_t unrelaxed;   /* bytes of map seen since the last relax, about */
 };
 
 static uint64_t map_step = MAP_STEP_DEFAULT;
@@ -276,6 +280,10 @@ static enum df_status open_tables(struct store *s, struct df_error *err)
     for (unsigned i = 0; code == 0 && i < STORE_TABLES; i++) {
         code = mdb_dbi_open(txn, table_names[i], writes ? MDB_CREATE : 0,
                             &s->tables[i]);
+        if (code == MDB_NOTFOUND && (i == STORE_RUNS || i == STORE_KEPT)) {
+            s->tables[i] = NO_TABLE;
+            code = 0;
+        }
     }
     if (code != 0) {
         mdb_txn_abort(txn);
@@ -518,9 +526,10 @@ enum df_status store_get(struct store_txn *t, enum store_table table,
                          struct bytes key, struct bytes *value, bool *found,
                          struct df_error *err)
 {
+    MDB_dbi dbi = t->store->tables[table];
     MDB_val k = val_of(key);
     MDB_val v;
-    int code = mdb_get(t->txn, t->store->tables[table], &k, &v);
+    int code = dbi == NO_TABLE ? MDB_NOTFOUND : mdb_get(t->txn, dbi, &k, &v);
 
     *found = code == 0;
     if (code == 0) {
@@ -569,15 +578,18 @@ enum df_status store_cursor_open(struct store_cursor **out,
                                  struct store_txn *t, enum store_table table,
                                  struct df_error *err)
 {
+    MDB_dbi dbi = t->store->tables[table];
     struct store_cursor *c = calloc(1, sizeof *c);
-    int code;
+    int code = 0;
 
     *out = NULL;
     if (c == NULL) {
         return error_no_memory(err);
     }
     c->store = t->store;
-    code = mdb_cursor_open(t->txn, t->store->tables[table], &c->cursor);
+    if (dbi != NO_TABLE) {
+        code = mdb_cursor_open(t->txn, dbi, &c->cursor);
+    }
     if (code != 0) {
         free(c);
         return fail(t->store, code, "read", err);
@@ -589,7 +601,9 @@ enum df_status store_cursor_open(struct store_cursor **out,
 void store_cursor_close(struct store_cursor *c)
 {
     if (c != NULL) {
-        mdb_cursor_close(c->cursor);
+        if (c->cursor != NULL) {
+            mdb_cursor_close(c->cursor);
+        }
         free(c);
     }
 }
@@ -618,7 +632,8 @@ static enum df_status move(struct store_cursor *c, MDB_cursor_op op,
                            bool *found, struct df_error *err)
 {
     MDB_val v = { 0 };
-    int code = mdb_cursor_get(c->cursor, k, &v, op);
+    int code = c->cursor == NULL ? MDB_NOTFOUND
+                                 : mdb_cursor_get(c->cursor, k, &v, op);
 
     *found = code == 0;
     if (code != 0 && code != MDB_NOTFOUND) {

@@ -30,11 +30,15 @@
 enum store_access { STORE_READ, STORE_WRITE };
 
 /* Rows live in one of two tables; which one is in META. The other is empty,
- * but while an overwrite fills it. The last four are used in shard 0. */
+ * but while an overwrite fills it. RUNS and KEPT hold what runs.h says. The
+ * last four are used in shard 0. A file made before there were RUNS and KEPT
+ * gets them from its next writer; to readers they are empty till then. */
 enum store_table {
     STORE_META,
     STORE_ROWS_0,
     STORE_ROWS_1,
+    STORE_RUNS,
+    STORE_KEPT,
     STORE_LEDGER,
     STORE_FILES,
     STORE_NAMES,

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "runtime/merge.h"
 #include "runtime/reduce.h"
+#include "state/merge.h"
 #include "tests/oracle.h"
 
 enum { MIB = 1 << 20, WORKERS_MAX = 8 };

@@ -73,10 +73,10 @@ static void options_are_checked_and_canonical(void **state)
           "unicode|ascii|whitespace" },
         { { "lang=de" },
           "unknown option 'lang': wordcount has case, ngram, tokenizer, "
-          "format, content, id" },
+          "format, content, id, window, slide, interval, having" },
         { { "=x" },
           "unknown option '': wordcount has case, ngram, tokenizer, "
-          "format, content, id" },
+          "format, content, id, window, slide, interval, having" },
         { { "case" }, "'case' is not of the form NAME=VALUE" },
         { { "case=keep", "case=keep" }, "option 'case' is given twice" },
     };

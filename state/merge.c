@@ -12,17 +12,16 @@
  *        /     \      \
  *    0: bee  1: cow  2: ant
  */
-#include "runtime/merge.h"
+#include "state/merge.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-#include "runtime/sort.h"
 
 struct leaf {
     struct run_source *source;
     const struct row *row; /* NULL at its end */
     uint64_t word;         /* first eight bytes of the row's head */
+    bool minus;            /* its values count negated */
 };
 
 enum { NOBODY = -1 };
@@ -50,7 +49,7 @@ static enum df_status fetch(struct leaf *leaf, struct df_error *err)
     enum df_status status = leaf->source->next(leaf->source, &leaf->row, err);
 
     if (status == DF_OK && leaf->row != NULL) {
-        leaf->word = sort_word(leaf->row->head, 0);
+        leaf->word = bytes_word(leaf->row->head, 0);
     }
     return status;
 }
@@ -124,6 +123,9 @@ static enum df_status take_row(struct merge *m, const struct leaf *leaf,
 
     memcpy(m->head, row->head.data, row->head.len);
     memcpy(m->values, row->values, m->shape.components * sizeof *m->values);
+    if (leaf->minus && !row_values_negate(m->shape, m->values, m->values)) {
+        return row_overflow(err, m->shape, row->head, row->tail);
+    }
     m->word = leaf->word;
     m->row.head.len = row->head.len;
     m->row.tail.len = 0;
@@ -143,13 +145,20 @@ static bool is_same_head(const struct merge *m, const struct leaf *leaf)
            bytes_equal(leaf->row->head, m->row.head);
 }
 
-static enum df_status add_row(struct merge *m, const struct row *row,
+static enum df_status add_row(struct merge *m, const struct leaf *leaf,
                               struct df_error *err)
 {
+    const struct row *row = leaf->row;
+    int64_t values[DF_COMPONENTS_MAX];
+
+    memcpy(values, row->values, m->shape.components * sizeof *values);
     if (!bytes_equal(row->tail, m->row.tail)) {
         return row_collision(err, m->shape, row->head, row->tail);
     }
-    if (!row_values_carry(m->shape, m->values, m->carry, row->values)) {
+    if (leaf->minus && !row_values_negate(m->shape, values, values)) {
+        return row_overflow(err, m->shape, row->head, row->tail);
+    }
+    if (!row_values_carry(m->shape, m->values, m->carry, values)) {
         m->is_carried = true;
     }
     return DF_OK;
@@ -177,7 +186,7 @@ static enum df_status sum_rows(struct merge *m, struct df_error *err)
     }
     while (status == DF_OK &&
            is_same_head(m, leaf = &m->leaves[m->losers[0]])) {
-        status = add_row(m, leaf->row, err);
+        status = add_row(m, leaf, err);
         if (status == DF_OK) {
             status = advance(m, err);
         }
@@ -194,7 +203,9 @@ static enum df_status merge_next(struct run_source *source,
     struct merge *m = (struct merge *)source;
     enum df_status status = DF_OK;
 
-    if (m->n == 1) { /* a run has no repeats and no zeros: pass it on */
+    if (m->n == 1 &&
+        !m->leaves[0]
+             .minus) { /* a run has no repeats and no zeros: pass it on */
         return m->leaves[0].source->next(m->leaves[0].source, row, err);
     }
     *row = NULL;
@@ -234,9 +245,43 @@ static enum df_status merge_rewind(struct run_source *source,
     return DF_OK;
 }
 
+static enum df_status merge_seek(struct run_source *source, struct bytes head,
+                                 struct df_error *err)
+{
+    struct merge *m = (struct merge *)source;
+    enum df_status status = DF_OK;
+
+    m->is_started = false;
+    for (int i = 0; status == DF_OK && i < m->n; i++) {
+        struct run_source *s = m->leaves[i].source;
+
+        status = s->seek(s, head, err);
+    }
+    return status;
+}
+
+static bool all_can_seek(struct run_source *const *sources, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (sources[i]->seek == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum df_status merge_open(struct run_source **merge, struct row_shape shape,
                           struct run_source *const *sources, size_t n,
                           struct df_error *err)
+{
+    return merge_open_signed(merge, shape, sources, NULL, n, err);
+}
+
+enum df_status merge_open_signed(struct run_source **merge,
+                                 struct row_shape shape,
+                                 struct run_source *const *sources,
+                                 const bool *minus, size_t n,
+                                 struct df_error *err)
 {
     struct merge *m = calloc(1, sizeof *m);
 
@@ -247,6 +292,7 @@ enum df_status merge_open(struct run_source **merge, struct row_shape shape,
     }
     m->source.next = merge_next;
     m->source.rewind = merge_rewind;
+    m->source.seek = all_can_seek(sources, n) ? merge_seek : NULL;
     m->shape = shape;
     m->n = (int)n;
     m->row.head.data = m->head;
@@ -259,6 +305,7 @@ enum df_status merge_open(struct run_source **merge, struct row_shape shape,
     }
     for (size_t i = 0; i < n; i++) {
         m->leaves[i].source = sources[i];
+        m->leaves[i].minus = minus != NULL && minus[i];
     }
     *merge = &m->source;
     return DF_OK;

@@ -6,16 +6,24 @@
  *     ... m->next, m->rewind, as run.h has it ...
  *     merge_close(m);                             takes NULL
  *
- * Sums beyond 64 bits and two tails under one head are DF_INPUT.
+ * Sums beyond 64 bits and two tails under one head are DF_INPUT. A merge can
+ * seek where all its sources can.
  */
-#ifndef RUNTIME_MERGE_H
-#define RUNTIME_MERGE_H
+#ifndef STATE_MERGE_H
+#define STATE_MERGE_H
 
 #include "state/run.h"
 
 enum df_status merge_open(struct run_source **merge, struct row_shape shape,
                           struct run_source *const *sources, size_t n,
                           struct df_error *err) DF_MUST_CHECK;
+
+/* The same, but source i is subtracted where minus[i] is true. */
+enum df_status merge_open_signed(struct run_source **merge,
+                                 struct row_shape shape,
+                                 struct run_source *const *sources,
+                                 const bool *minus, size_t n,
+                                 struct df_error *err) DF_MUST_CHECK;
 void merge_close(struct run_source *merge);
 
 /* Bytes that a merge of n sources holds, long tails aside. */

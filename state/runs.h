@@ -1,0 +1,117 @@
+/*
+ * runs.h: kept runs, what single batches amounted to, in a shard's store.
+ *
+ *   RUNS   sequence number (64-bit), block (32-bit)  -> rows (block.h)
+ *   KEPT   sequence number                           -> struct kept_run
+ *
+ * A run is in head order, in blocks of a few pages that each stand alone, so
+ * that keeping one is little more than copying it, a head is found by halving
+ * the blocks, and dropping one touches no row. Runs are numbered as their
+ * batches are in the ledger. One whose number is above the shard's last batch
+ * was not decided: the next writer removes it.
+ *
+ * What the rows of a view are made of is an equation:
+ *
+ *     rows = base + sum over kept runs of times * run
+ *
+ * times is 1 for a run that the rows hold and 0 for one that was undone, has
+ * left a window or is not published yet. It is moved by the effects of ledger
+ * entries (ledger.h) and nothing else, in the transaction that moves the
+ * rows.
+ */
+#ifndef STATE_RUNS_H
+#define STATE_RUNS_H
+
+#include <signal.h>
+
+#include "state/ledger.h"
+#include "state/run.h"
+#include "state/store.h"
+
+/* What a shard knows of a run without reading it. */
+struct kept_run {
+    uint64_t seq;
+    uint64_t rows;
+    uint64_t bytes;  /* of heads, tails and values, at most; as
+                        install_shard.bytes_bound counts them */
+    uint64_t stored; /* of the blocks */
+    uint32_t blocks;
+    int64_t times;
+    struct hash128 digest;
+};
+
+/*
+ * Stores a run under number seq, in transactions of about `chunk` bytes. The
+ * last one is left open in *t, for the caller to go on in, commit or abort;
+ * *t is NULL before and after a failure. What earlier ones hold is undecided.
+ */
+struct runs_put {
+    struct row_shape shape;
+    uint64_t seq;
+    struct run_source *run; /* rewound */
+    size_t chunk;
+    const volatile sig_atomic_t *stop; /* NULL for none */
+};
+enum df_status runs_put(const struct runs_put *put, struct store *s,
+                        struct store_txn **t, struct kept_run *kept,
+                        struct df_error *err) DF_MUST_CHECK;
+
+/* A kept run as a source that can seek. `copy`: blocks are copied out of the
+ * transaction before they are read, for one that is being written to. */
+enum df_status runs_open(struct run_source **run, struct store_txn *t,
+                         unsigned components, uint64_t seq, bool copy,
+                         struct df_error *err) DF_MUST_CHECK;
+void runs_close(struct run_source *run); /* takes NULL */
+
+/* *found: whether run seq is kept. */
+enum df_status runs_get(struct store_txn *t, uint64_t seq,
+                        struct kept_run *kept, bool *found,
+                        struct df_error *err) DF_MUST_CHECK;
+/* The first run after number seq. */
+enum df_status runs_after(struct store_txn *t, uint64_t seq,
+                          struct kept_run *kept, bool *found,
+                          struct df_error *err) DF_MUST_CHECK;
+
+enum df_status runs_drop(struct store_txn *t, uint64_t seq,
+                         struct df_error *err) DF_MUST_CHECK;
+/* Drops all runs after number seq; *any tells whether there were some. */
+enum df_status runs_drop_after(struct store_txn *t, uint64_t seq, bool *any,
+                               struct df_error *err) DF_MUST_CHECK;
+
+/* What an entry that becomes the shard's last does to its runs: moves their
+ * times and drops those that go. */
+enum df_status runs_settle(struct store_txn *t, const struct ledger_entry *e,
+                           struct df_error *err) DF_MUST_CHECK;
+
+/*
+ * Runs added up, and rows with them where they are given:
+ *
+ *     runs_sum_open(&sum, &from, terms, n, err);
+ *     ... sum.run ...
+ *     runs_sum_close(&sum);                 safe on zeroed memory
+ */
+struct runs_term {
+    uint64_t seq;
+    bool minus;
+};
+struct runs_from {
+    struct row_shape shape;
+    struct store_txn *t;     /* where runs are read */
+    struct store_txn *own_t; /* where run `own` is read; it is written to */
+    uint64_t own;            /* 0: none */
+    struct run_source *rows; /* added as they are; NULL for none */
+};
+struct runs_sum {
+    struct run_source *run;
+    struct kept_run all;         /* rows, bytes: bounds; digest: exact; of
+                                    the runs */
+    struct run_source **sources; /* of the runs; those behind the rows */
+    size_t count;
+};
+enum df_status runs_sum_open(struct runs_sum *sum,
+                             const struct runs_from *from,
+                             const struct runs_term *terms, size_t n,
+                             struct df_error *err) DF_MUST_CHECK;
+void runs_sum_close(struct runs_sum *sum);
+
+#endif
