@@ -5,23 +5,31 @@
 enum { FORMAT, CONTENT, ID };
 
 static const struct df_option of_documents[] = {
-    [FORMAT] = { "format", "document", "document|lines|csv|tsv|ndjson",
-                 "what a file holds: one document, or records that each "
-                 "are one" },
-    [CONTENT] = { "content", "", "COLUMN",
-                  "csv, tsv, ndjson: the column with the text (of ndjson a "
-                  "member of the object itself)" },
-    [ID] = { "id", "", "COLUMN",
-             "csv, tsv, ndjson: the column with the document's id; none: "
-             "the file's" },
+    [FORMAT] = { .name = "format",
+                 .initial = "document",
+                 .values = "document|lines|csv|tsv|ndjson",
+                 .help = "what a file holds: one document, or records that "
+                         "each are one" },
+    [CONTENT] = { .name = "content",
+                  .initial = "",
+                  .values = "COLUMN",
+                  .help = "csv, tsv, ndjson: the column with the text (of "
+                          "ndjson a member of the object itself)" },
+    [ID] = { .name = "id",
+             .initial = "",
+             .values = "COLUMN",
+             .help = "csv, tsv, ndjson: the column with the document's id; "
+                     "none: the file's" },
     { 0 }
 };
 
 static const struct df_option of_records[] = {
-    [FORMAT] = { "format", "csv", "csv|tsv|ndjson|lines",
-                 "what a file holds; columns are named by the header, of "
-                 "ndjson they are members of the object itself, lines "
-                 "have one, 'line'" },
+    [FORMAT] = { .name = "format",
+                 .initial = "csv",
+                 .values = "csv|tsv|ndjson|lines",
+                 .help = "what a file holds; columns are named by the header, "
+                         "of ndjson they are members of the object itself, "
+                         "lines have one, 'line'" },
     { 0 }
 };
 
