@@ -112,7 +112,7 @@ static enum df_status both_sides(struct change *c,
         memset(s->old_values, 0, size);
     }
     memcpy(s->new_values, s->old_values, size);
-    if (!row_values_add(c->shape.components, s->new_values, row->values)) {
+    if (!row_values_add(c->shape, s->new_values, row->values)) {
         return error_set(err, DF_STATE, "a kept run is damaged");
     }
     hide(c, s->old_values);

@@ -47,6 +47,34 @@ static enum df_status json_options(struct json *j, struct bytes definition,
     return DF_OK;
 }
 
+/* What export prints, by name. */
+static void json_columns(struct json *j, const struct opened *o)
+{
+    const char *const *names = o->present->columns(o->spec.config);
+
+    json_open_array(j, "columns");
+    for (size_t i = 0; names[i] != NULL; i++) {
+        json_text(j, NULL, names[i]);
+    }
+    json_close_array(j);
+}
+
+static void add_columns(struct columns *t, const struct opened *o)
+{
+    const char *const *names = o->present->columns(o->spec.config);
+    struct buf all = { 0 };
+    struct shown s;
+    bool ok = true;
+
+    for (size_t i = 0; ok && names[i] != NULL; i++) {
+        ok = buf_printf(&all, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    t->no_memory = t->no_memory || !ok;
+    columns_cell(t, "columns");
+    columns_cell(t, shown(&s, buf_bytes(&all)));
+    buf_fini(&all);
+}
+
 static enum df_status json_kept(struct json *j, const struct opened *o,
                                 struct df_error *err)
 {
@@ -107,6 +135,9 @@ static enum df_status print_json(struct output *out, const struct opened *o,
     json_uint(&j, "shards", d->shards);
     json_uint(&j, "batches", state.seq);
     json_uint(&j, "rows", state.rows);
+    if (o->present != NULL) {
+        json_columns(&j, o);
+    }
     json_hash(&j, "digest", state.digest);
     if (last != NULL) {
         json_bytes(&j, "last_batch", last->name);
@@ -177,6 +208,9 @@ static enum df_status print_text(struct output *out, const struct opened *o,
     add_last(&t, last);
     columns_cell(&t, "rows");
     columns_cell(&t, human_count(a, state.rows));
+    if (o->present != NULL) {
+        add_columns(&t, o);
+    }
     columns_cell(&t, "digest");
     columns_cell(&t, hash128_text(digest, state.digest));
     columns_cell(&t, "disk");

@@ -38,6 +38,7 @@ static void print_json(const struct df_job *job, struct output *out)
         json_text(&j, "initial", o->initial);
         json_text(&j, "values", o->values);
         json_text(&j, "help", o->help);
+        json_bool(&j, "is_list", o->is_list);
         json_close(&j);
     }
     json_close_array(&j);
@@ -55,7 +56,8 @@ static enum df_status print_text(const struct df_job *job, struct output *out,
     for (size_t i = 0; registry_option(job, i) != NULL; i++) {
         const struct df_option *o = registry_option(job, i);
 
-        columns_printf(&t, "  %s=%s", o->name, o->values);
+        columns_printf(&t, o->bare != NULL ? "  %s[=%s]" : "  %s=%s", o->name,
+                       o->values);
         columns_cell(&t, o->help);
         columns_printf(&t, o->initial[0] != '\0' ? "[default: %s]" : "%s",
                        o->initial);

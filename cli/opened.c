@@ -109,33 +109,6 @@ static enum df_status open_view(struct opened *o, const char *path,
     return DF_OK;
 }
 
-enum df_status opened_read_all(struct opened *o, const char *path,
-                               struct df_error *err)
-{
-    enum df_status status;
-
-    *o = (struct opened){ 0 };
-    status = open_view(o, path, VIEW_READ, 0, err);
-    if (status == DF_OK) {
-        status = snapshot_open(&o->snapshot, o->view, err);
-    }
-    if (status != DF_OK) {
-        opened_close(o);
-    }
-    return status;
-}
-
-enum df_status opened_read(struct opened *o, const char *path,
-                           struct df_error *err)
-{
-    enum df_status status = opened_read_all(o, path, err);
-
-    if (status == DF_OK) {
-        snapshot_apply_having(o->snapshot);
-    }
-    return status;
-}
-
 enum df_status opened_at(struct opened *o, const char *at,
                          struct df_error *err)
 {
@@ -248,6 +221,65 @@ static enum df_status ready_job(struct opened *o, const char *path,
     return status == DF_OK ? compare_definition(o, path, err) : status;
 }
 
+/* What the job, ready, says of its rows. */
+static void use_job(struct opened *o)
+{
+    if (o->spec.components == view_definition(o->view)->shape.components) {
+        o->names = o->spec.shape.components;
+    }
+    o->present = o->job->present;
+}
+
+/* A view that this program would not make the same way can be read all the
+ * same, as rows. */
+static enum df_status try_job(struct opened *o, const char *path,
+                              struct df_error *err)
+{
+    struct df_error why;
+    enum df_status status = ready_job(o, path, &why);
+
+    if (status == DF_OK) {
+        use_job(o);
+        return DF_OK;
+    }
+    jobspec_close(&o->spec);
+    if (status == DF_SYSTEM) {
+        *err = why;
+        return status;
+    }
+    return DF_OK;
+}
+
+enum df_status opened_read_all(struct opened *o, const char *path,
+                               struct df_error *err)
+{
+    enum df_status status;
+
+    *o = (struct opened){ 0 };
+    status = open_view(o, path, VIEW_READ, 0, err);
+    if (status == DF_OK) {
+        status = try_job(o, path, err);
+    }
+    if (status == DF_OK) {
+        status = snapshot_open(&o->snapshot, o->view, err);
+    }
+    if (status != DF_OK) {
+        opened_close(o);
+    }
+    return status;
+}
+
+enum df_status opened_read(struct opened *o, const char *path,
+                           struct df_error *err)
+{
+    enum df_status status = opened_read_all(o, path, err);
+
+    if (status == DF_OK) {
+        snapshot_apply_having(o->snapshot);
+    }
+    return status;
+}
+
 enum df_status opened_work(struct opened *o, const char *path,
                            enum view_access access, unsigned wait_seconds,
                            struct df_error *err)
@@ -259,7 +291,9 @@ enum df_status opened_work(struct opened *o, const char *path,
     if (status == DF_OK) {
         status = ready_job(o, path, err);
     }
-    if (status != DF_OK) {
+    if (status == DF_OK) {
+        use_job(o);
+    } else {
         opened_close(o);
     }
     return status;

@@ -14,12 +14,16 @@
 struct opened {
     struct view *view;
     struct snapshot *snapshot; /* opened_read only */
-    struct jobspec spec;       /* opened_work only */
+    /* Ready after opened_work; after opened_read where this program makes
+     * the view's job the same way, else zeroed. */
+    struct jobspec spec;
     /* The view's job; NULL when this program has none of that name, which
      * does not keep anybody from reading. */
     const struct df_job *job;
     /* Names of the values: the job's, or value1, value2 ... */
     const char *const *names;
+    /* How the job shows the view; NULL: as rows. */
+    const struct df_present *present;
 };
 
 enum df_status opened_read(struct opened *o, const char *path,

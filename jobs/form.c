@@ -5,20 +5,31 @@
 enum { FORMAT, CONTENT, ID };
 
 static const struct df_option of_documents[] = {
-    [FORMAT] = { "format", "document", "document|lines|csv|tsv|ndjson",
-                 "what a file holds: a document, or records that each are "
-                 "one" },
-    [CONTENT] = { "content", "", "COLUMN",
-                  "of csv, tsv (by header), ndjson (top-level member): the "
-                  "text" },
-    [ID] = { "id", "", "COLUMN", "the same for its id; none: the file's" },
+    [FORMAT] = { .name = "format",
+                 .initial = "document",
+                 .values = "document|lines|csv|tsv|ndjson",
+                 .help =
+                     "what a file holds: a document, or records that each are "
+                     "one" },
+    [CONTENT] = { .name = "content",
+                  .initial = "",
+                  .values = "COLUMN",
+                  .help = "of csv, tsv (by header), ndjson (top-level "
+                          "member): the "
+                          "text" },
+    [ID] = { .name = "id",
+             .initial = "",
+             .values = "COLUMN",
+             .help = "the same for its id; none: the file's" },
     { 0 }
 };
 
 static const struct df_option of_records[] = {
-    [FORMAT] = { "format", "csv", "csv|tsv|ndjson|lines",
-                 "what a file holds; a column is one of the header, a "
-                 "top-level member, or 'line'" },
+    [FORMAT] = { .name = "format",
+                 .initial = "csv",
+                 .values = "csv|tsv|ndjson|lines",
+                 .help = "what a file holds; a column is one of the header, a "
+                         "top-level member, or 'line'" },
     { 0 }
 };
 

@@ -1,13 +1,16 @@
 #include "jobs/registry.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "jobs/aggregate/aggregate.h"
 #include "jobs/links/links.h"
 #include "jobs/wordcount/wordcount.h"
 
 /* In order of name. */
-static const struct df_job *const jobs[] = { &links_job, &wordcount_job };
+static const struct df_job *const jobs[] = { &aggregate_job, &links_job,
+                                             &wordcount_job };
 enum { JOBS = sizeof jobs / sizeof jobs[0] };
 
 const struct df_job *registry_job(size_t i)
@@ -28,14 +31,24 @@ const struct df_job *registry_find(const char *name)
 }
 
 const struct df_option registry_common[] = {
-    { "window", "none", "N|DURATION",
-      "holds the last N batches, or those of the last DURATION by interval=" },
-    { "slide", "1", "M|DURATION", "shows a result every M batches" },
-    { "interval", "none", "NUMBER|DURATION",
-      "batches are placed by the number at the end of their names, or by the "
-      "date in them (1d, 6h)" },
-    { "having", "none", "VALUE>=K",
-      "readers see only rows with a value of at least K: count>=2" },
+    { .name = "window",
+      .initial = "none",
+      .values = "N|DURATION",
+      .help = "holds the last N batches, or those of the last DURATION by "
+              "interval=" },
+    { .name = "slide",
+      .initial = "1",
+      .values = "M|DURATION",
+      .help = "shows a result every M batches" },
+    { .name = "interval",
+      .initial = "none",
+      .values = "NUMBER|DURATION",
+      .help = "batches are placed by the number at the end of their names, or "
+              "by the date in them (1d, 6h)" },
+    { .name = "having",
+      .initial = "none",
+      .values = "VALUE>=K",
+      .help = "readers see only rows with a value of at least K: count>=2" },
     { 0 }
 };
 
@@ -124,29 +137,57 @@ static enum df_status unknown_option(const struct df_job *job,
     return DF_USAGE;
 }
 
+/* The value in a given "name=value" or "name"; NULL when there must be one
+ * and there is none. */
+static const char *value_of(const struct df_option *option, const char *equals)
+{
+    return equals != NULL ? equals + 1 : option->bare;
+}
+
+/* Another value for an option that has one. */
+static enum df_status append_to_list(char **list, const char *value,
+                                     struct df_error *err)
+{
+    size_t size = strlen(*list) + strlen(value) + 2;
+    char *both = malloc(size);
+
+    if (both == NULL) {
+        return error_no_memory(err);
+    }
+    (void)snprintf(both, size, "%s%s%s", *list,
+                   **list != '\0' && *value != '\0' ? "," : "", value);
+    free(*list);
+    *list = both;
+    return DF_OK;
+}
+
 /* Takes one "name=value". */
 static enum df_status set_option(struct jobspec *s, const char *given,
                                  struct df_error *err)
 {
     const char *equals = strchr(given, '=');
+    size_t len = equals != NULL ? (size_t)(equals - given) : strlen(given);
+    size_t i = option_find(s->job, bytes_of(given, len));
+    bool is_known = i < option_count(s->job);
     struct shown text = { { 0 } };
-    struct bytes name;
-    size_t i;
+    const char *value;
 
-    if (equals == NULL) {
+    if (!is_known && equals != NULL) {
+        return unknown_option(s->job, bytes_of(given, len), err);
+    }
+    value = is_known ? value_of(registry_option(s->job, i), equals) : NULL;
+    if (value == NULL) {
         return error_set(err, DF_USAGE, "'%s' is not of the form NAME=VALUE",
                          shown(&text, bytes_of_string(given)));
     }
-    name = bytes_of(given, (size_t)(equals - given));
-    i = option_find(s->job, name);
-    if (i == option_count(s->job)) {
-        return unknown_option(s->job, name, err);
+    if (s->values[i] != NULL && registry_option(s->job, i)->is_list) {
+        return append_to_list(&s->values[i], value, err);
     }
     if (s->values[i] != NULL) {
         return error_set(err, DF_USAGE, "option '%s' is given twice",
                          registry_option(s->job, i)->name);
     }
-    s->values[i] = strdup(equals + 1);
+    s->values[i] = strdup(value);
     return s->values[i] != NULL ? DF_OK : error_no_memory(err);
 }
 
@@ -163,11 +204,38 @@ static enum df_status set_initial(struct jobspec *s, struct df_error *err)
     return DF_OK;
 }
 
+/* format= is a common option; without one a file is a document. */
+static const char *format_of(const struct jobspec *s)
+{
+    size_t i = option_find(s->job, bytes_of_string("format"));
+
+    return i < option_count(s->job) ? s->values[i] : "document";
+}
+
+/* Values as the job spells them, for the definition. */
+static enum df_status make_canonical(struct jobspec *s, struct df_error *err)
+{
+    for (size_t i = 0; i < count(s->job->options); i++) {
+        const char *one = s->job->canonical(s->config, i);
+        char *copy = one != NULL ? strdup(one) : NULL;
+
+        if (one != NULL && copy == NULL) {
+            return error_no_memory(err);
+        }
+        if (copy != NULL) {
+            free(s->values[i]);
+            s->values[i] = copy;
+        }
+    }
+    return DF_OK;
+}
+
 static enum df_status configure(struct jobspec *s, struct df_error *err)
 {
     const struct df_settings settings = {
         .options = s->job->options,
         .values = (const char *const *)s->values,
+        .format = format_of(s),
     };
 
     enum df_status status = s->job->configure(&settings, &s->config, err);
@@ -209,6 +277,9 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
     }
     if (st == DF_OK) {
         st = configure(s, err);
+    }
+    if (st == DF_OK && job->canonical != NULL) {
+        st = make_canonical(s, err);
     }
     if (st == DF_OK) {
         set_shape(s);

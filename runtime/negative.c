@@ -64,6 +64,15 @@ static void find_keys(struct df_emitter *e, const struct df_key *keys,
     }
 }
 
+static void find_pairs(struct df_emitter *e, const struct df_pair *pairs,
+                       size_t n)
+{
+    for (size_t i = 0; i < n && e->status == DF_OK; i++) {
+        look_for((struct finder *)e, bytes_of(pairs[i].key, pairs[i].key_len),
+                 bytes_of(pairs[i].element, pairs[i].element_len));
+    }
+}
+
 static void finder_close(struct finder *f)
 {
     mapping_close(&f->mapping);
@@ -80,7 +89,9 @@ static enum df_status finder_open(struct finder *f,
     const uint8_t *at = negatives->keys.data;
 
     *f = (struct finder){
-        .emitter = { .pair = find_pair, .keys = find_keys },
+        .emitter = { .pair = find_pair,
+                     .keys = find_keys,
+                     .pairs = find_pairs },
         .job = c->job,
         .shape = c->shape,
         .options = c->options,

@@ -141,7 +141,7 @@ static enum df_status add(struct fold *f, const struct row *old,
     } else {
         memcpy(values, old->values, size);
     }
-    if (!row_values_add(f->shape.components, values, row->values)) {
+    if (!row_values_add(f->shape, values, row->values)) {
         return row_overflow(err, f->shape, row->head, row->tail);
     }
     if (values[0] < 0 && row->values[0] < 0 && !f->allow_negative) {

@@ -80,6 +80,36 @@ enum df_status meta_text_store(struct store_txn *t, const char *name,
     return store_put(t, STORE_META, bytes_of_string(name), text, err);
 }
 
+/* The wide numbers of the shape; views made before there were any have no
+ * such record. */
+static enum df_status wide_load(struct store_txn *t, struct row_shape *shape,
+                                struct df_error *err)
+{
+    struct bytes v;
+    enum df_status status = meta_text_load(t, "wide", &v, err);
+
+    if (status != DF_OK || v.len == 0) {
+        return status;
+    }
+    if (v.len != 4) {
+        return damaged(err);
+    }
+    shape->wide = load_be32(v.data);
+    return row_shape_is_sound(*shape) ? DF_OK : damaged(err);
+}
+
+static enum df_status wide_store(struct store_txn *t, uint32_t wide,
+                                 struct df_error *err)
+{
+    uint8_t v[4];
+
+    if (wide == 0) {
+        return DF_OK;
+    }
+    store_be32(v, wide);
+    return meta_text_store(t, "wide", bytes_of(v, sizeof v), err);
+}
+
 enum { HAVING_SIZE = 1 + 8 };
 
 static enum df_status having_load(struct store_txn *t, struct view_having *h,
@@ -139,7 +169,8 @@ enum df_status definition_load(struct store_txn *t, struct view_definition *d,
     };
     *shard = v.data[3];
     *generation = load_be64(v.data + 4);
-    return having_load(t, &d->having, err);
+    status = wide_load(t, &d->shape, err);
+    return status == DF_OK ? having_load(t, &d->having, err) : status;
 }
 
 enum df_status definition_store(struct store_txn *t,
@@ -162,6 +193,9 @@ enum df_status definition_store(struct store_txn *t,
         goto out;
     }
     status = meta_text_store(t, "definition", buf_bytes(&v), err);
+    if (status == DF_OK) {
+        status = wide_store(t, d->shape.wide, err);
+    }
     if (status == DF_OK && shard == 0 && d->keep > 0) {
         status = keep_store(t, d->keep, err);
     }

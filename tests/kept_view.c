@@ -33,8 +33,9 @@ void kept_open(struct kept_view *k, const char *root, const char *name,
     kept_attach(k, root, name, job, given, n);
     assert_true(jobspec_definition(&k->job, &text));
     d.text = buf_bytes(&text);
-    d.shape = (struct row_shape){ .has_element = job->has_element,
-                                  .components = k->job.components };
+    d.shape = (struct row_shape){ .has_element = k->job.shape.has_element,
+                                  .components = k->job.components,
+                                  .wide = k->job.shape.wide };
     assert_int_equal(view_create(k->path, &d, &k->err), DF_OK);
     buf_fini(&text);
 }
@@ -453,7 +454,7 @@ void expected_by_job(const struct jobspec *job, const struct history *h,
     uint64_t random = h->random;
     void *mapper;
 
-    collector_init(&c, job->job);
+    collector_init_spec(&c, job);
     check(job->job->mapper_open(job->config, &mapper, &err), &err);
     for (unsigned i = 0; i < h->style->documents; i++) {
         const struct history_document *d = &h->documents[i];

@@ -144,8 +144,7 @@ void rows_source_order(struct rows_source *r, enum rows_source_order order)
         struct rows_source_row sum = r->at[i++];
 
         while (i < r->count && by_key(&sum, &r->at[i]) == 0) {
-            must(row_values_add(r->shape.components, sum.values,
-                                r->at[i].values));
+            must(row_values_add(r->shape, sum.values, r->at[i].values));
             free(r->at[i++].row_key);
         }
         if (row_values_zero(r->shape.components, sum.values)) {

@@ -217,9 +217,9 @@ static enum df_status any_configure(const struct df_settings *settings,
 static void definitions_are_unambiguous(void **state)
 {
     static const struct df_option options[] = {
-        { "b", "", "any", "" },
-        { "a", "", "any", "" },
-        { NULL, NULL, NULL, NULL },
+        { .name = "b", .initial = "", .values = "any", .help = "" },
+        { .name = "a", .initial = "", .values = "any", .help = "" },
+        { 0 },
     };
     static const char *const components[] = { "count", NULL };
     static const struct df_job job = { .name = "any",
@@ -272,6 +272,26 @@ static void wordcount_conforms_with_each_option(void **state)
     }
 }
 
+static void aggregate_conforms_with_each_option(void **state)
+{
+    static const char *const given[][4] = {
+        { "by=a", "count=b", "sum=b,c:3", "avg=c" },
+        { "by=a,b", "count", "min=c", "max=c" },
+        { "by=a", "distinct=a,b", "top=3:b", "avg=c" },
+        { "by=c", "min=a:text", "max=b", "top=1:c" },
+        { "by=a,b", "format=ndjson", "sum=c", "min=d" },
+        { "by=a", "format=ndjson", "top=2:b", "distinct=c" },
+        { "format=tsv", "count", "scale=0", "avg=x:1" },
+        { "format=lines", "by=line", "count", "top=5:line" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        job_conformance(registry_find("aggregate"), given[i], 4,
+                        (uint64_t)time(NULL));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +304,7 @@ int main(void)
         cmocka_unit_test(closing_is_safe_on_zeroed_memory),
         cmocka_unit_test(jobs_conform),
         cmocka_unit_test(wordcount_conforms_with_each_option),
+        cmocka_unit_test(aggregate_conforms_with_each_option),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,8 @@
  * writer has died between two shards: then its batch is finished first. A
  * process opens each view once; a df_view belongs to one thread at a time.
  * Rows that the view's option having= hides are not there for get and each;
- * info counts them.
+ * info counts them. Views of jobs that show lines of their own (aggregate)
+ * are rows here as well, all of them.
  */
 #ifndef DELTAFOLD_VIEW_H
 #define DELTAFOLD_VIEW_H
