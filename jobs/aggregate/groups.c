@@ -22,7 +22,7 @@ struct mapper {
     size_t made_at[PIECE];
 };
 
-enum { NOT_MADE = -1 };
+static const size_t not_made = SIZE_MAX;
 
 enum df_status groups_open(const void *query, void **mapper,
                            struct df_error *err)
@@ -179,7 +179,7 @@ static bool set_key(struct mapper *m, struct df_emitter *e,
     struct df_pair *pair = &m->pairs[i];
     size_t begin = m->keys.len;
 
-    m->made_at[i] = (size_t)NOT_MADE;
+    m->made_at[i] = not_made;
     if (m->query->by_count == 1) {
         const struct df_field *f = &r->fields[m->query->by[0]];
 
@@ -357,7 +357,7 @@ static bool prepare(struct mapper *m, struct df_emitter *e,
         m->pairs[i].values = values;
     }
     for (size_t i = 0; i < n; i++) { /* keys has moved while it grew */
-        if (m->made_at[i] != (size_t)NOT_MADE) {
+        if (m->made_at[i] != not_made) {
             m->pairs[i].key = m->keys.data + m->made_at[i];
         }
     }
