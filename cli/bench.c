@@ -154,6 +154,8 @@ static void print_notice(void *ctx, const char *text)
 struct work {
     const struct bench *bench;
     struct invocation *in;
+    struct jobspec spec;  /* of a directory */
+    struct opened opened; /* of a view */
     const struct jobspec *job;
     const char *view; /* NULL: none */
     unsigned shards;
@@ -258,18 +260,17 @@ static enum df_status bench_directory(struct work *w,
     static char usual[] = "wordcount";
     char *const words[] = { usual };
     bool is_given = w->in->argc > 1;
-    struct jobspec spec = { 0 };
     enum df_status status =
-        chosen_job(&spec, is_given ? w->in->argv + 1 : words,
+        chosen_job(&w->spec, is_given ? w->in->argv + 1 : words,
                    is_given ? (size_t)w->in->argc - 1 : 1, err);
 
     if (status == DF_OK) {
-        w->job = &spec;
+        w->job = &w->spec;
         w->shards = w->bench->shards == 0 ? chosen_shards()
                                           : (unsigned)w->bench->shards;
         status = measure(w, resources, err);
     }
-    jobspec_close(&spec);
+    jobspec_close(&w->spec);
     return status;
 }
 
@@ -278,19 +279,19 @@ static enum df_status bench_view(struct work *w,
                                  const struct resources *resources,
                                  struct df_error *err)
 {
-    struct opened o;
-    enum df_status status = opened_work(&o, w->in->argv[0], VIEW_READ, 0, err);
+    enum df_status status =
+        opened_work(&w->opened, w->in->argv[0], VIEW_READ, 0, err);
 
     if (status != DF_OK) {
         return status;
     }
-    w->job = &o.spec;
+    w->job = &w->opened.spec;
     w->view = w->in->argv[0];
-    w->shards = view_definition(o.view)->shards;
-    view_close(o.view);
-    o.view = NULL;
+    w->shards = view_definition(w->opened.view)->shards;
+    view_close(w->opened.view);
+    w->opened.view = NULL;
     status = measure(w, resources, err);
-    opened_close(&o);
+    opened_close(&w->opened);
     return status;
 }
 

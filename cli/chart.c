@@ -16,9 +16,10 @@ enum {
     BOTTOM = 452, /* end of the plot: labels of sizes below it */
     X_LABEL = 46, /* room for "0.01 %" */
     Y_LABEL = 22,
-    AXIS_TEXT = 20, /* labels' base line below the plot */
-    AXIS_TITLE = 42,
-    MARKS = 66,      /* the first row of marks below the plot */
+    AXIS_TEXT = 20,  /* labels' base line below the plot */
+    MARKS = 42,      /* the first row of marks below the plot */
+    AXIS_TITLE = 44, /* below the plot and the rows of marks */
+    FOOT = 60,       /* of the page below these */
     ROW = 18,        /* height of a row of marks and of a line's name */
     GLYPH = 7,       /* wider than the mean letter at 12 pixels */
     GAP = 14,        /* between two marks of a row */
@@ -274,7 +275,7 @@ static void put_grid(struct drawing *d, const struct axis *a)
     }
 }
 
-static void put_axes(struct drawing *d, const struct chart *c)
+static void put_axes(struct drawing *d, const struct chart *c, int rows)
 {
     put_grid(d, &(struct axis){ d->x_min, d->x_max, RIGHT - LEFT, X_LABEL,
                                 put_x_line });
@@ -284,7 +285,7 @@ static void put_axes(struct drawing *d, const struct chart *c)
              LEFT, TOP, BOTTOM, RIGHT);
     put_form(d,
              "<text class=\"text\" text-anchor=\"middle\" x=\"%d\" y=\"%d\">",
-             (LEFT + RIGHT) / 2, BOTTOM + AXIS_TITLE);
+             (LEFT + RIGHT) / 2, BOTTOM + AXIS_TITLE + rows * ROW);
     put_text(d, c->x_title, ABOVE_MAX);
     put_form(d,
              "</text>\n<text class=\"text\" text-anchor=\"middle\" "
@@ -517,12 +518,12 @@ bool chart_svg(const struct chart *c, struct buf *out)
 {
     struct drawing d = { .out = out, .ok = true };
     struct place places[CHART_MARKS_MAX];
-    size_t rows;
+    int rows;
 
     measure(&d, c);
-    rows = place_marks(&d, c, places);
-    put_head(&d, c, BOTTOM + MARKS - 6 + (int)rows * ROW);
-    put_axes(&d, c);
+    rows = (int)place_marks(&d, c, places);
+    put_head(&d, c, BOTTOM + FOOT + rows * ROW);
+    put_axes(&d, c, rows);
     for (size_t i = 0; i < c->line_count; i++) {
         put_line(&d, &c->lines[i]);
     }

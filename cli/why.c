@@ -6,7 +6,7 @@
 
 static const struct option options[] = { { 0 } };
 
-/* What is being taken apart; `rest` is what kept runs do not account for. */
+/* A key whose rows are being taken apart. */
 struct reason {
     struct opened *o;
     struct format format;
@@ -15,17 +15,17 @@ struct reason {
 };
 
 /* A line: the batch, then the row as get prints it. */
-static void put_line(struct reason *r, const char *batch, struct bytes element,
-                     const int64_t *values)
+static void put_line(struct reason *r, struct bytes batch,
+                     struct bytes element, const int64_t *values)
 {
-    format_tsv_field(r->format.out, bytes_of_string(batch));
+    format_tsv_field(r->format.out, batch);
     output_byte(r->format.out, '\t');
     format_row(&r->format, r->key, element, values);
     r->found = true;
 }
 
 /* All rows of the key, of what the snapshot shows. */
-static enum df_status put_rows(struct reason *r, const char *batch,
+static enum df_status put_rows(struct reason *r, struct bytes batch,
                                struct df_error *err)
 {
     struct snapshot_scan *scan = NULL;
@@ -46,7 +46,6 @@ static enum df_status put_run(struct reason *r, const struct kept_run *run,
                               struct df_error *err)
 {
     struct ledger_entry e;
-    struct shown name;
     bool found;
     enum df_status status =
         snapshot_ledger_get(r->o->snapshot, run->seq, &e, &found, err);
@@ -55,7 +54,7 @@ static enum df_status put_run(struct reason *r, const struct kept_run *run,
         return status;
     }
     status = snapshot_show_run(r->o->snapshot, run->seq, err);
-    return status == DF_OK ? put_rows(r, shown(&name, e.name), err) : status;
+    return status == DF_OK ? put_rows(r, e.name, err) : status;
 }
 
 static enum df_status put_runs(struct reason *r, struct df_error *err)
@@ -82,7 +81,7 @@ static enum df_status why(struct reason *r, struct df_error *err)
         status = snapshot_show_base(r->o->snapshot, err);
     }
     if (status == DF_OK) {
-        status = put_rows(r, "(before)", err);
+        status = put_rows(r, bytes_of_string("(before)"), err);
     }
     if (status == DF_OK && !r->found) {
         struct shown s;

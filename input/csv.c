@@ -36,13 +36,11 @@ struct walk {
 
 enum df_status csv_open(struct csv *c, uint8_t delimiter,
                         const struct df_columns *columns,
-                        struct record_rows *rows, uint64_t *blanks,
-                        struct df_error *err)
+                        struct record_rows *rows, struct df_error *err)
 {
     *c = (struct csv){ .delimiter = delimiter,
                        .columns = columns,
-                       .rows = rows,
-                       .blanks = blanks };
+                       .rows = rows };
     c->picked = calloc(columns->n + 1, sizeof c->picked[0]);
     return c->picked == NULL ? error_no_memory(err) : DF_OK;
 }
@@ -120,7 +118,7 @@ static inline size_t room_for(const struct csv *c, size_t len)
     size_t picked = c->times_picked * len;
 
     return c->columns->whole
-               ? picked + len + c->names.len + 2 * LENGTH * c->width
+               ? picked + len + c->names.len + (size_t)2 * LENGTH * c->width
                : picked;
 }
 
@@ -189,7 +187,7 @@ static enum df_status take_parsed(struct walk *w, struct df_error *err)
     enum df_status status = DF_OK;
 
     if (c->row.len == 0 && c->width != 1) {
-        *c->blanks += 1;
+        c->blanks++;
     } else if (!c->has_header) {
         status = csv_header_take(
             c, bytes_of(w->b.data + w->at, w->b.len - w->at), err);
@@ -388,7 +386,7 @@ static bool skip_blank(struct walk *w)
         (w->x.is_broken && end >= w->x.broken_at)) {
         return false;
     }
-    *w->c->blanks += 1;
+    w->c->blanks++;
     w->at = end + 1;
     w->k++;
     return true;

@@ -11,7 +11,7 @@ struct csv {
     uint8_t delimiter;
     const struct df_columns *columns;
     struct record_rows *rows;
-    uint64_t *blanks;
+    uint64_t blanks;    /* empty lines since it was opened */
     struct csv_row row; /* one taken apart byte by byte */
     uint32_t *ends;     /* where fields end; see csv_index.h */
     size_t ends_capacity;
@@ -32,7 +32,7 @@ struct csv {
 
 enum df_status csv_open(struct csv *c, uint8_t delimiter,
                         const struct df_columns *columns,
-                        struct record_rows *rows, uint64_t *blanks,
+                        struct record_rows *rows,
                         struct df_error *err) DF_MUST_CHECK;
 void csv_close(struct csv *c); /* safe on zeroed memory */
 void csv_start(struct csv *c);

@@ -38,25 +38,33 @@ static bool no_memory(struct scan *s)
     return false;
 }
 
-static bool add_node(struct scan *s, enum json_kind kind, size_t at,
-                     size_t len)
+static bool grow_nodes(struct scan *s)
+{
+    struct json *j = s->j;
+    struct json_node *nodes =
+        grow_array(j->nodes, &j->capacity, j->count, sizeof nodes[0]);
+
+    if (nodes == NULL) {
+        return no_memory(s);
+    }
+    j->nodes = nodes;
+    return true;
+}
+
+static inline bool add_node(struct scan *s, enum json_kind kind, size_t at,
+                            size_t len, bool is_escaped)
 {
     struct json *j = s->j;
 
-    if (j->count == j->capacity) {
-        struct json_node *nodes =
-            grow_array(j->nodes, &j->capacity, j->count, sizeof nodes[0]);
-
-        if (nodes == NULL) {
-            return no_memory(s);
-        }
-        j->nodes = nodes;
+    if (j->count == j->capacity && !grow_nodes(s)) {
+        return false;
     }
     j->nodes[j->count++] = (struct json_node){
         .at = (uint32_t)at,
         .len = (uint32_t)len,
         .nodes = 1,
         .kind = (uint8_t)kind,
+        .is_escaped = is_escaped,
     };
     return true;
 }
@@ -66,11 +74,15 @@ static inline uint8_t peek(const struct scan *s)
     return s->at < s->len ? s->data[s->at] : 0;
 }
 
+static inline bool is_blank(uint8_t c)
+{
+    /* Nearly all bytes that are none are above. */
+    return c <= ' ' && (c == ' ' || c == '\t' || c == '\r' || c == '\n');
+}
+
 static inline void skip_blanks(struct scan *s)
 {
-    while (s->at < s->len &&
-           (s->data[s->at] == ' ' || s->data[s->at] == '\t' ||
-            s->data[s->at] == '\r' || s->data[s->at] == '\n')) {
+    while (s->at < s->len && is_blank(s->data[s->at])) {
         s->at++;
     }
 }
@@ -232,12 +244,8 @@ static bool scan_string(struct scan *s)
             return false;
         }
     }
-    if (!add_node(s, JSON_STRING, begin, s->at - begin)) {
-        return false;
-    }
-    s->j->nodes[s->j->count - 1].is_escaped = is_escaped;
     s->at++;
-    return true;
+    return add_node(s, JSON_STRING, begin, s->at - 1 - begin, is_escaped);
 }
 
 /* ---- other values ---- */
@@ -254,7 +262,7 @@ static bool scan_number(struct scan *s)
         return bad(s, "not a number");
     }
     s->at += n;
-    return add_node(s, JSON_NUMBER, s->at - n, n);
+    return add_node(s, JSON_NUMBER, s->at - n, n, false);
 }
 
 static bool scan_literal(struct scan *s, const char *word, enum json_kind kind)
@@ -265,7 +273,7 @@ static bool scan_literal(struct scan *s, const char *word, enum json_kind kind)
         return bad(s, "not a value");
     }
     s->at += n;
-    return add_node(s, kind, s->at - n, n);
+    return add_node(s, kind, s->at - n, n, false);
 }
 
 static bool scan_value(struct scan *s);
@@ -341,7 +349,7 @@ static bool scan_nested(struct scan *s, bool is_object)
     if (s->depth == JSON_DEPTH_MAX) {
         return bad(s, "more than 512 arrays and objects in each other");
     }
-    if (!add_node(s, is_object ? JSON_OBJECT : JSON_ARRAY, begin, 0)) {
+    if (!add_node(s, is_object ? JSON_OBJECT : JSON_ARRAY, begin, 0, false)) {
         return false;
     }
     s->depth++;

@@ -81,6 +81,29 @@ static inline struct bytes json_raw(const struct json *j,
     return bytes_of(j->text.data + node->at, node->len);
 }
 
+/* The first bytes of a name, zeros behind it: names that differ mostly differ
+ * here already. Eight bytes from the name on are readable. */
+static inline uint64_t json_head(struct bytes name)
+{
+    uint64_t head = 0;
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(&head, name.data, sizeof head);
+    return name.len < sizeof head ? head & ~(UINT64_MAX << 8 * name.len)
+                                  : head;
+#else
+    memcpy(&head, name.data, name.len < sizeof head ? name.len : sizeof head);
+    return head;
+#endif
+}
+
+/* Whether two names with one head are the same. */
+static inline bool json_same_name(struct bytes a, struct bytes b)
+{
+    return a.len == b.len &&
+           (a.len <= sizeof(uint64_t) || memcmp(a.data, b.data, a.len) == 0);
+}
+
 /* A string of a text that has been checked; out has room for raw.len bytes.
  * Returns how many there are. */
 size_t json_unescape(struct bytes raw, uint8_t *out);

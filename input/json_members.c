@@ -103,29 +103,36 @@ static enum json_result check_sorted(struct json *j, size_t object,
     return *twice == SIZE_MAX ? JSON_OK : JSON_BAD;
 }
 
-/* The first members' names, if they are few and without escapes: SIZE_MAX
- * if not. */
-static size_t few_names(const struct json *j, size_t object,
-                        struct bytes names[FEW])
+/* Some names and their heads. */
+struct few {
+    uint64_t heads[FEW];
+    struct bytes names[FEW];
+    size_t n;
+};
+
+/* The members' names, if they are few and without escapes. */
+static bool few_names(const struct json *j, size_t object, struct few *few)
 {
     size_t end = behind(j, object);
-    size_t n = 0;
 
+    few->n = 0;
     for (size_t name = object + 1; name < end; name = behind(j, name + 1)) {
-        if (n == FEW || j->nodes[name].is_escaped) {
-            return SIZE_MAX;
+        if (few->n == FEW || j->nodes[name].is_escaped) {
+            return false;
         }
-        names[n++] = json_raw(j, &j->nodes[name]);
+        few->names[few->n] = json_raw(j, &j->nodes[name]);
+        few->heads[few->n] = json_head(few->names[few->n]);
+        few->n++;
     }
-    return n;
+    return true;
 }
 
-static bool has_twice(const struct bytes *names, size_t n)
+static bool has_twice(const struct few *few)
 {
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i < few->n; i++) {
         for (size_t k = 0; k < i; k++) {
-            if (names[k].len == names[i].len &&
-                memcmp(names[k].data, names[i].data, names[i].len) == 0) {
+            if (few->heads[k] == few->heads[i] &&
+                json_same_name(few->names[k], few->names[i])) {
                 return true;
             }
         }
@@ -136,13 +143,11 @@ static bool has_twice(const struct bytes *names, size_t n)
 enum json_result json_members_check(struct json *j, size_t object,
                                     size_t *twice)
 {
-    struct bytes names[FEW];
-    size_t n = few_names(j, object, names);
+    struct few few;
 
-    if (n != SIZE_MAX && !has_twice(names, n)) {
-        return JSON_OK;
-    }
-    return check_sorted(j, object, twice);
+    return few_names(j, object, &few) && !has_twice(&few)
+               ? JSON_OK
+               : check_sorted(j, object, twice);
 }
 
 /* ---- the canonical form ---- */

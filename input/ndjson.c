@@ -2,28 +2,39 @@
 
 #include <stdlib.h>
 
+/* json_head of a name that nothing is known to follow. */
+static uint64_t head_of(struct bytes name)
+{
+    uint8_t room[8] = { 0 };
+
+    memcpy(room, name.data, name.len < sizeof room ? name.len : sizeof room);
+    return json_head(bytes_of(room, name.len));
+}
+
 enum df_status ndjson_open(struct ndjson *n, bool is_json,
                            const struct df_columns *columns,
-                           struct record_rows *rows, uint64_t *blanks,
-                           struct df_error *err)
+                           struct record_rows *rows, struct df_error *err)
 {
-    *n = (struct ndjson){
-        .is_json = is_json, .columns = columns, .rows = rows, .blanks = blanks
-    };
-    n->lengths = calloc(columns->n + 1, sizeof n->lengths[0]);
+    *n = (struct ndjson){ .is_json = is_json,
+                          .columns = columns,
+                          .rows = rows };
+    n->names = calloc(columns->n + 1, sizeof n->names[0]);
+    n->heads = calloc(columns->n + 1, sizeof n->heads[0]);
     n->picked = calloc(columns->n + 1, sizeof n->picked[0]);
-    if (n->lengths == NULL || n->picked == NULL) {
+    if (n->names == NULL || n->heads == NULL || n->picked == NULL) {
         return error_no_memory(err);
     }
     for (size_t i = 0; i < columns->n; i++) {
-        n->lengths[i] = strlen(columns->names[i]);
+        n->names[i] = bytes_of_string(columns->names[i]);
+        n->heads[i] = head_of(n->names[i]);
     }
     return DF_OK;
 }
 
 void ndjson_close(struct ndjson *n)
 {
-    free(n->lengths);
+    free(n->names);
+    free(n->heads);
     free(n->picked);
     json_fini(&n->json);
     *n = (struct ndjson){ 0 };
@@ -109,7 +120,7 @@ static bool name_of(struct ndjson *n, size_t at, struct bytes *name)
     *name = json_raw(&n->json, node);
     if (node->is_escaped) {
         buf_reset(room);
-        if (!buf_reserve(room, name->len)) {
+        if (!buf_reserve(room, name->len + DF_SLACK)) {
             return false;
         }
         *name = bytes_of(room->data, json_unescape(*name, room->data));
@@ -119,9 +130,10 @@ static bool name_of(struct ndjson *n, size_t at, struct bytes *name)
 
 static void pick(struct ndjson *n, struct bytes name, size_t value)
 {
+    uint64_t head = json_head(name);
+
     for (size_t i = 0; i < n->columns->n; i++) {
-        if (name.len == n->lengths[i] &&
-            memcmp(name.data, n->columns->names[i], name.len) == 0) {
+        if (head == n->heads[i] && json_same_name(name, n->names[i])) {
             n->picked[i] = value;
         }
     }
@@ -237,7 +249,7 @@ static enum df_status take_object(struct ndjson *n, struct bytes line,
                                   struct df_error *err)
 {
     if (is_blank(line)) {
-        *n->blanks += 1;
+        n->blanks++;
         return DF_OK;
     }
     switch (json_parse(&n->json, line)) {

@@ -10,10 +10,11 @@
 struct ndjson {
     bool is_json; /* false: `lines` */
     const struct df_columns *columns;
-    size_t *lengths; /* of the columns' names */
-    size_t *picked;  /* by column: the node of its value; 0: absent */
+    struct bytes *names; /* of the columns */
+    uint64_t *heads;     /* of the names; see json_head */
+    size_t *picked;      /* by column: the node of its value; 0: absent */
     struct record_rows *rows;
-    uint64_t *blanks;
+    uint64_t blanks; /* empty lines since it was opened */
     struct json json;
     bool is_refused; /* the line at fault_at */
     size_t fault_at;
@@ -21,7 +22,7 @@ struct ndjson {
 
 enum df_status ndjson_open(struct ndjson *n, bool is_json,
                            const struct df_columns *columns,
-                           struct record_rows *rows, uint64_t *blanks,
+                           struct record_rows *rows,
                            struct df_error *err) DF_MUST_CHECK;
 void ndjson_close(struct ndjson *n); /* safe on zeroed memory */
 

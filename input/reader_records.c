@@ -9,7 +9,9 @@
 
 enum {
     /* Bytes read behind a unit at first, to find its border. */
-    BEHIND = 4096
+    BEHIND = 4096,
+    /* Most that is read at once behind a record that has not ended. */
+    MORE = 4 << 20
 };
 
 /* ---- lines, for messages ---- */
@@ -165,12 +167,13 @@ static enum df_status parse(struct reader *r, bool at_end,
     return status;
 }
 
-/* More of the file or unit: twice what is pending, when it is a long record,
- * so that looking at it again and again takes no time that matters. */
+/* More of the file or unit: twice what is pending, up to a point, when it is
+ * a long record, so that it is not looked at again and again. */
 static enum df_status fill(struct reader *r, bool *at_end,
                            struct df_error *err)
 {
-    size_t wanted = 2 * pieces_pending(&r->pieces).len;
+    size_t pending = pieces_pending(&r->pieces).len;
+    size_t wanted = pending + (pending < MORE ? pending : MORE);
     enum df_status status;
 
     do {
@@ -303,18 +306,14 @@ static enum df_status begin_other(struct reader *r, const struct unit *unit,
 {
     const struct unit_head *head =
         units_head(r->records.units, r->records.place.unit);
-    const struct record_sink sink = { .take = give, .ctx = r };
     enum df_status status = DF_OK;
-    uint64_t blanks = record_parser_blanks(r->records.parser);
-    size_t used;
 
     r->records.end_at = unit->begin - head->mark;
     if (head->header.len > 0) {
-        status = record_parse(r->records.parser,
-                              bytes_of(head->header.data + head->mark,
-                                       head->header.len - head->mark),
-                              false, &used, &sink, err);
-        record_parser_set_blanks(r->records.parser, blanks);
+        status = record_parser_header(r->records.parser,
+                                      bytes_of(head->header.data + head->mark,
+                                               head->header.len - head->mark),
+                                      err);
     }
     if (status == DF_INPUT) {
         /* The first unit says so, with its place. */

@@ -12,7 +12,6 @@ struct record_parser {
     struct record_rows rows;
     struct csv csv;       /* csv, tsv */
     struct ndjson ndjson; /* lines, ndjson */
-    uint64_t blanks;
     bool has_fault;
     size_t fault_at;
 };
@@ -40,10 +39,10 @@ enum df_status record_parser_open(struct record_parser **p,
                               columns->n + (columns->whole ? 1 : 0), err);
     if (status == DF_OK && record_has_header(format)) {
         status = csv_open(&made->csv, delimiter_of(format), columns,
-                          &made->rows, &made->blanks, err);
+                          &made->rows, err);
     } else if (status == DF_OK) {
         status = ndjson_open(&made->ndjson, format == RECORD_NDJSON, columns,
-                             &made->rows, &made->blanks, err);
+                             &made->rows, err);
     }
     if (status != DF_OK) {
         record_parser_close(made);
@@ -108,6 +107,17 @@ enum df_status record_parse(struct record_parser *p, struct bytes b,
     return status;
 }
 
+enum df_status record_parser_header(struct record_parser *p,
+                                    struct bytes header, struct df_error *err)
+{
+    uint64_t blanks = p->csv.blanks;
+    size_t used;
+    enum df_status status = parse(p, header, false, &used, err);
+
+    p->csv.blanks = blanks;
+    return status;
+}
+
 bool record_parser_fault(const struct record_parser *p, size_t *at)
 {
     *at = p->fault_at;
@@ -116,12 +126,7 @@ bool record_parser_fault(const struct record_parser *p, size_t *at)
 
 uint64_t record_parser_blanks(const struct record_parser *p)
 {
-    return p->blanks;
-}
-
-void record_parser_set_blanks(struct record_parser *p, uint64_t blanks)
-{
-    p->blanks = blanks;
+    return p->csv.blanks + p->ndjson.blanks;
 }
 
 bool record_header_is_whole(enum record_format format, struct bytes b,

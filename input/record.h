@@ -69,8 +69,12 @@ bool record_parser_fault(const struct record_parser *p, size_t *at);
 
 /* Empty lines since record_parser_open. */
 uint64_t record_parser_blanks(const struct record_parser *p);
-/* Takes back what was counted in what is looked at twice. */
-void record_parser_set_blanks(struct record_parser *p, uint64_t blanks);
+
+/* Takes a header that another worker has read as the first row of its file;
+ * DF_INPUT where that refused it. Nothing is counted. */
+enum df_status record_parser_header(struct record_parser *p,
+                                    struct bytes header,
+                                    struct df_error *err) DF_MUST_CHECK;
 
 /* What formats with a header have: whether b begins with a whole one. *len is
  * its length with its line end. False without memory too. */

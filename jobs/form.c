@@ -8,18 +8,19 @@ static const struct df_option of_documents[] = {
     [FORMAT] = { .name = "format",
                  .initial = "document",
                  .values = "document|lines|csv|tsv|ndjson",
-                 .help = "what a file holds: one document, or records that "
-                         "each are one" },
+                 .help =
+                     "what a file holds: a document, or records that each are "
+                     "one" },
     [CONTENT] = { .name = "content",
                   .initial = "",
                   .values = "COLUMN",
-                  .help = "csv, tsv, ndjson: the column with the text (of "
-                          "ndjson a member of the object itself)" },
+                  .help = "of csv, tsv (by header), ndjson (top-level "
+                          "member): the "
+                          "text" },
     [ID] = { .name = "id",
              .initial = "",
              .values = "COLUMN",
-             .help = "csv, tsv, ndjson: the column with the document's id; "
-                     "none: the file's" },
+             .help = "the same for its id; none: the file's" },
     { 0 }
 };
 
@@ -27,9 +28,8 @@ static const struct df_option of_records[] = {
     [FORMAT] = { .name = "format",
                  .initial = "csv",
                  .values = "csv|tsv|ndjson|lines",
-                 .help = "what a file holds; columns are named by the header, "
-                         "of ndjson they are members of the object itself, "
-                         "lines have one, 'line'" },
+                 .help = "what a file holds; a column is one of the header, a "
+                         "top-level member, or 'line'" },
     { 0 }
 };
 

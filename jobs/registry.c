@@ -62,12 +62,15 @@ static size_t count(const struct df_option *options)
     return n;
 }
 
+enum { LISTS = 3 };
+
 const struct df_option *registry_option(const struct df_job *job, size_t i)
 {
-    const struct df_option *const lists[] = { job->options, form_options(job),
-                                              registry_common };
+    const struct df_option *const lists[LISTS] = { job->options,
+                                                   form_options(job),
+                                                   registry_common };
 
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+    for (size_t k = 0; k < LISTS; k++) {
         size_t n = count(lists[k]);
 
         if (i < n) {

@@ -300,6 +300,19 @@ static enum df_status map_piece(void *ctx, const struct df_piece *piece,
     return combine_status(w->combine, err);
 }
 
+/* What the table refuses is of one of many records: says at least where. */
+static enum df_status name_file(const struct worker *w,
+                                const struct batch_file *file,
+                                struct df_error *err)
+{
+    struct shown batch;
+    struct shown path;
+
+    return error_prefix(err, DF_INPUT, "%s/%s",
+                        shown(&batch, bytes_of_string(w->crew->batch->path)),
+                        shown(&path, bytes_of_string(file->path)));
+}
+
 /* Some records of a file: the map step. */
 static enum df_status map_records(void *ctx, const struct reader_place *place,
                                   const struct df_record *records, size_t n,
@@ -317,7 +330,11 @@ static enum df_status map_records(void *ctx, const struct reader_place *place,
                           place, records, n, err);
     }
     status = mapping_records(&w->mapping, place, records, n, err);
-    return status == DF_OK ? combine_status(w->combine, err) : status;
+    if (status != DF_OK) {
+        return status;
+    }
+    status = combine_status(w->combine, err);
+    return status == DF_INPUT ? name_file(w, place->file, err) : status;
 }
 
 static enum df_status read_by(struct worker *w, size_t unit, bool skip)

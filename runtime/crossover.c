@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "runtime/crossover_site.h"
+#include "runtime/window.h"
 
 /* One line each; nothing else knows which there are. */
 static const struct crossover_method methods[] = {
@@ -204,6 +205,26 @@ static enum df_status report_init(struct crossover_report *r,
                                                   : DF_OK;
 }
 
+/* What can be computed from documents at all. */
+static enum df_status check_job(const struct jobspec *job,
+                                struct df_error *err)
+{
+    struct view_having having;
+    struct window w;
+    enum df_status status = engine_check_options(job, &having, err);
+
+    if (status == DF_OK) {
+        status = window_of(&w, job, err);
+    }
+    if (status == DF_OK && w.size > 0) {
+        return error_set(err, DF_USAGE,
+                         "a view with a window has no full recomputation to "
+                         "be compared with: which documents are in it is "
+                         "told by its batches alone; measure without window=");
+    }
+    return status;
+}
+
 enum df_status crossover_measure(struct crossover_report *r,
                                  const struct crossover_plan *plan,
                                  struct df_error *err)
@@ -211,6 +232,9 @@ enum df_status crossover_measure(struct crossover_report *r,
     struct bench b = { .report = r, .err = err };
     enum df_status status = report_init(r, plan, err);
 
+    if (status == DF_OK) {
+        status = check_job(plan->job, err);
+    }
     if (status == DF_OK) {
         status = site_open(&b.site, plan, err);
     }

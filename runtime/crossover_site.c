@@ -78,6 +78,12 @@ void site_close(struct site *s)
     *s = (struct site){ 0 };
 }
 
+/* Rounded up, for messages. */
+static unsigned long long megabytes(uint64_t bytes)
+{
+    return bytes / 1000000 + (bytes % 1000000 != 0);
+}
+
 /* Measuring for minutes to end at a full disk would be no kindness. */
 static enum df_status check_space(const struct site *s, uint64_t wanted,
                                   const char *what, struct df_error *err)
@@ -93,9 +99,8 @@ static enum df_status check_space(const struct site *s, uint64_t wanted,
         return error_set(err, DF_SYSTEM,
                          "%s: %llu MB are needed for %s, %llu MB are free: "
                          "name another directory with --scratch",
-                         s->plan->scratch,
-                         (unsigned long long)(wanted / 1000000 + 1), what,
-                         (unsigned long long)(free_bytes / 1000000));
+                         s->plan->scratch, megabytes(wanted), what,
+                         megabytes(free_bytes));
     }
     return DF_OK;
 }
@@ -124,7 +129,7 @@ static enum df_status check_links(struct site *s, struct df_error *err)
         (void)snprintf(text, sizeof text,
                        "the documents are copied, %llu MB: they cannot be "
                        "linked to from the scratch directory",
-                       (unsigned long long)(bytes / 1000000 + 1));
+                       megabytes(bytes));
         notice(s, text);
     }
     return status;
@@ -320,8 +325,11 @@ static enum df_status create_base(struct site *s, struct df_error *err)
     };
     struct ledger_entry entry;
     struct buf text = { 0 };
-    enum df_status status;
+    enum df_status status = engine_check_options(job, &definition.having, err);
 
+    if (status != DF_OK) {
+        return status;
+    }
     if (!jobspec_definition(job, &text)) {
         return error_no_memory(err);
     }

@@ -206,10 +206,13 @@ enum df_status deltas_choose(struct deltas *d, const struct batch *documents,
                              struct df_error *err)
 {
     uint64_t random = seed;
-    bool ok = true;
+    bool ok;
 
     *d = (struct deltas){ .list = calloc(n + 1, sizeof *d->list) };
-    ok = d->list != NULL && divide(d, documents, percents[n - 1], &random);
+    if (d->list == NULL) {
+        return error_no_memory(err);
+    }
+    ok = divide(d, documents, percents[n - 1], &random);
     seed = next_random(&random);
     for (size_t i = 0; ok && i < n && d->base.bytes > 0; i++) {
         d->count++;

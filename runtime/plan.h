@@ -32,7 +32,8 @@ enum df_status plan_batch(struct plan *p, struct snapshot *s,
                           struct df_error *err) DF_MUST_CHECK;
 
 /* By content, once it is known: the same content under another name is
- * refused unless it is allowed. A batch without files repeats nothing. */
+ * refused unless it is allowed. A batch without files repeats nothing, nor
+ * does one whose files hold no record: the caller knows which. */
 enum df_status plan_check_content(struct snapshot *s,
                                   const struct batch *batch,
                                   struct hash128 digest,

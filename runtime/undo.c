@@ -150,14 +150,13 @@ static enum df_status install(struct view *v, struct ledger_entry *entry,
         .started_us = started_us,
         .stop = options->stop,
     };
+    struct shown name;
     enum df_status status = install_batch(v, &b, &negatives, err);
 
     if (status == DF_INPUT && negatives.count > 0) {
         (void)error_prefix(err, status,
-                           "batch '%.*s': later batches delete what it "
-                           "inserted",
-                           (int)entry->name.len,
-                           (const char *)entry->name.data);
+                           "batch '%s': other batches delete what it inserted",
+                           shown(&name, entry->name));
     }
     install_negatives_fini(&negatives);
     return status;

@@ -70,6 +70,7 @@ struct store {
 struct store_txn {
     struct store *store;
     MDB_txn *txn;
+    size_t unrelaxed; /* bytes of map seen by get since the last relax */
 };
 
 struct store_cursor {
@@ -522,6 +523,19 @@ enum df_status store_table_size(struct store_txn *t, enum store_table table,
     return DF_OK;
 }
 
+/* Values with pages of their own are read one after the other, as by a
+ * cursor; small ones lie where others do. */
+static void seen_by_get(struct store_txn *t, struct bytes value)
+{
+    if (value.len >= REGION / 16) {
+        t->unrelaxed += 2 * value.len;
+    }
+    if (t->unrelaxed >= RELAX_BYTES) {
+        t->unrelaxed = 0;
+        store_relax(t->store);
+    }
+}
+
 enum df_status store_get(struct store_txn *t, enum store_table table,
                          struct bytes key, struct bytes *value, bool *found,
                          struct df_error *err)
@@ -534,6 +548,7 @@ enum df_status store_get(struct store_txn *t, enum store_table table,
     *found = code == 0;
     if (code == 0) {
         *value = bytes_of_val(v);
+        seen_by_get(t, *value);
     }
     /* Keys that LMDB could not hold, empty or too long, are not there. */
     return code == 0 || code == MDB_NOTFOUND || code == MDB_BAD_VALSIZE

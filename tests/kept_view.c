@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "state/history.h"
 #include "state/view_internal.h"
 
 enum { LOCK_WAIT = 5 };
@@ -111,6 +112,28 @@ enum df_status kept_rebuild(struct kept_view *k, const char *documents,
 
     view_close(v);
     return status;
+}
+
+enum df_status kept_undo(struct kept_view *k, const char *batch, bool redo)
+{
+    struct view *v = open_view(k, VIEW_WRITE);
+    struct buf name = { 0 };
+    enum df_status status = engine_undo(v, &k->job, batch, redo, &k->options,
+                                        &k->applied, &name, &k->err);
+
+    k->applied.name = bytes_of(NULL, 0);
+    k->applied.program = bytes_of(NULL, 0);
+    buf_fini(&name);
+    view_close(v);
+    return status;
+}
+
+void kept_keep(struct kept_view *k, uint64_t entries)
+{
+    struct view *v = open_view(k, VIEW_WRITE);
+
+    kept_must(view_set_keep(v, entries, &k->err), k);
+    view_close(v);
 }
 
 static void show_difference(void *ctx, const struct engine_difference *d)
@@ -266,7 +289,7 @@ static void check_ledger(struct snapshot *s)
         check(snapshot_ledger_get(s, seq, &e, &found, &err), &err);
         assert_true(found);
         assert_int_equal(e.seq, seq);
-        if (e.kind == LEDGER_BATCH) {
+        if (e.kind != LEDGER_REBUILD) {
             assert_true(hash128_equal(e.view_before, digest));
             assert_true(e.rows_seen);
             assert_int_equal(rows + e.rows_added - e.rows_removed, e.rows);
@@ -292,6 +315,37 @@ void kept_rows(const struct kept_view *k, struct buf *out)
     check_ledger(s);
     snapshot_close(s);
     view_close(v);
+}
+
+enum df_status kept_rows_at(struct kept_view *k, uint64_t seq, struct buf *out)
+{
+    struct view *v = open_view(k, VIEW_READ);
+    struct snapshot *s;
+    enum df_status status;
+
+    buf_reset(out);
+    kept_must(snapshot_open(&s, v, &k->err), k);
+    status = snapshot_show_at(s, seq, &k->err);
+    if (status == DF_OK) {
+        append_rows(s, view_definition(v)->shape, out);
+    }
+    snapshot_close(s);
+    view_close(v);
+    return status;
+}
+
+uint64_t kept_reach(const struct kept_view *k)
+{
+    struct view *v = open_view(k, VIEW_READ);
+    struct df_error err;
+    struct snapshot *s;
+    uint64_t reach;
+
+    check(snapshot_open(&s, v, &err), &err);
+    check(snapshot_reach(s, &reach, &err), &err);
+    snapshot_close(s);
+    view_close(v);
+    return reach;
 }
 
 static void append_entry(const struct ledger_entry *e, struct buf *out)

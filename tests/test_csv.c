@@ -198,17 +198,17 @@ static void put_noise(struct buf *text, uint8_t delimiter)
 {
     const uint8_t alphabet[] = { 'a',  'b',  delimiter, '"', '"', '\n',
                                  '\r', '\n', delimiter, 0,   0xff };
-    size_t n = (size_t)(rand() % 200);
+    size_t n = (size_t)(random() % 200);
 
     for (size_t i = 0; i < n; i++) {
-        assert_true(
-            buf_append_byte(text, alphabet[(size_t)rand() % sizeof alphabet]));
+        assert_true(buf_append_byte(
+            text, alphabet[(size_t)random() % sizeof alphabet]));
     }
 }
 
 static void put_quoted(struct buf *text, uint8_t delimiter)
 {
-    size_t n = (size_t)(rand() % 12);
+    size_t n = (size_t)(random() % 12);
 
     assert_true(buf_append_byte(text, '"'));
     for (size_t i = 0; i < n; i++) {
@@ -216,43 +216,43 @@ static void put_quoted(struct buf *text, uint8_t delimiter)
                                       "\r\n", "x",
                                       "\r",   delimiter == ',' ? "," : "\t" };
 
-        assert_true(buf_append_string(text, parts[rand() % 6]));
+        assert_true(buf_append_string(text, parts[random() % 6]));
     }
     assert_true(buf_append_byte(text, '"'));
 }
 
 static void put_plain(struct buf *text)
 {
-    size_t n = (size_t)(rand() % (rand() % 20 == 0 ? 300 : 12));
+    size_t n = (size_t)(random() % (random() % 20 == 0 ? 300 : 12));
 
     for (size_t i = 0; i < n; i++) {
         assert_true(
-            buf_append_byte(text, (uint8_t)("xyz \r\xe9"[rand() % 6])));
+            buf_append_byte(text, (uint8_t)("xyz \r\xe9"[random() % 6])));
     }
 }
 
 /* Rows as they should be, and now and then one that is not. */
 static void put_rows(struct buf *text, size_t width, uint8_t delimiter)
 {
-    size_t rows = (size_t)(rand() % 12);
+    size_t rows = (size_t)(random() % 12);
 
     for (size_t r = 0; r < rows; r++) {
-        size_t n = rand() % 40 == 0 ? (size_t)(rand() % 9) : width;
+        size_t n = random() % 40 == 0 ? (size_t)(random() % 9) : width;
 
         for (size_t i = 0; i < n; i++) {
             assert_true(i == 0 || buf_append_byte(text, delimiter));
-            if (rand() % 3 == 0) {
+            if (random() % 3 == 0) {
                 put_quoted(text, delimiter);
             } else {
                 put_plain(text);
             }
         }
-        if (rand() % 60 == 0) {
+        if (random() % 60 == 0) {
             put_noise(text, delimiter);
         }
-        if (r + 1 < rows || rand() % 2 == 0) {
+        if (r + 1 < rows || random() % 2 == 0) {
             assert_true(
-                buf_append_string(text, rand() % 3 == 0 ? "\r\n" : "\n"));
+                buf_append_string(text, random() % 3 == 0 ? "\r\n" : "\n"));
         }
     }
 }
@@ -302,19 +302,19 @@ static void try_one(unsigned seed)
     struct df_columns columns = { .names = names, .n = 3 };
     size_t header;
 
-    srand(seed);
-    width = 1 + (size_t)(rand() % ORACLE_WIDTH);
-    is_tsv = rand() % 4 == 0;
-    is_whole = rand() % 3 == 0;
+    srandom(seed);
+    width = 1 + (size_t)(random() % ORACLE_WIDTH);
+    is_tsv = random() % 4 == 0;
+    is_whole = random() % 3 == 0;
     delimiter = is_tsv ? '\t' : ',';
     for (size_t i = 0; i < 3; i++) {
-        picked[i] = (size_t)rand() % width;
+        picked[i] = (size_t)random() % width;
         names[i] = all_names[picked[i]];
     }
     columns.whole = is_whole;
     put_header(&text, width, delimiter);
     header = text.len;
-    if (rand() % 3 == 0) {
+    if (random() % 3 == 0) {
         put_noise(&text, delimiter);
     } else {
         put_rows(&text, width, delimiter);

@@ -90,14 +90,14 @@ static void one_value_one_form(void **state)
 static void spell(char *out, size_t size, const char *digits, int exponent)
 {
     char text[300];
-    size_t zeros = (size_t)(rand() % 5);
+    size_t zeros = (size_t)(random() % 5);
     size_t n;
     size_t point;
 
     (void)snprintf(text, sizeof text, "%s%.*s", digits, (int)zeros, "0000");
     exponent -= (int)(zeros < 4 ? zeros : 4);
     n = strlen(text);
-    point = (size_t)rand() % (n + 4);
+    point = (size_t)random() % (n + 4);
     if (point >= n) {
         /* In front: 0.000digits */
         size_t before = point - n;
@@ -122,19 +122,19 @@ static void spellings_agree(void **state)
 
     (void)state;
     print_message("seed %u\n", seed);
-    srand(seed);
+    srandom(seed);
     for (unsigned round = 0; round < 20000; round++) {
         char digits[40];
         char plain[80];
         char first[4096];
         char other[400];
-        size_t n = 1 + (size_t)(rand() % 30);
-        int exponent = rand() % 80 - 40;
+        size_t n = 1 + (size_t)(random() % 30);
+        int exponent = (int)(random() % 80) - 40;
 
         for (size_t i = 0; i < n; i++) {
-            digits[i] = (char)('0' + rand() % 10);
+            digits[i] = (char)('0' + random() % 10);
         }
-        digits[0] = (char)('1' + rand() % 9);
+        digits[0] = (char)('1' + random() % 9);
         digits[n] = '\0';
         (void)snprintf(plain, sizeof plain, "-%se%d", digits, exponent);
         (void)snprintf(first, sizeof first, "%s", canonical(plain));

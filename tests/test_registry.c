@@ -96,6 +96,114 @@ static void options_are_checked_and_canonical(void **state)
     buf_fini(&out);
 }
 
+/* ---- what files hold ---- */
+
+static void formats_of_documents(void **state)
+{
+    static const struct {
+        const char *given[3];
+        const char *outcome;
+    } cases[] = {
+        { { "format=document" },
+          "wordcount 1 case=lower ngram=1 tokenizer=unicode" },
+        { { "format=lines" },
+          "wordcount 1 case=lower format=lines ngram=1 tokenizer=unicode" },
+        { { "format=csv", "content=the text" },
+          "wordcount 1 case=lower content=the\\x20text format=csv ngram=1 "
+          "tokenizer=unicode" },
+        { { "format=ndjson", "content=c", "id=i" },
+          "wordcount 1 case=lower content=c format=ndjson id=i ngram=1 "
+          "tokenizer=unicode" },
+        { { "format=CSV" },
+          "option 'format': 'CSV' is not one of "
+          "document|lines|csv|tsv|ndjson" },
+        { { "format=tsv" },
+          "option 'content': format=tsv needs it, to name the column with "
+          "the text" },
+        { { "format=lines", "content=line" },
+          "option 'content': format=lines has no columns" },
+        { { "id=x" }, "option 'id': format=document has no columns" },
+    };
+    struct buf out = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = 0;
+
+        while (n < 3 && cases[i].given[n] != NULL) {
+            n++;
+        }
+        assert_string_equal(
+            defined(&out, registry_find("wordcount"), cases[i].given, n),
+            cases[i].outcome);
+    }
+    buf_fini(&out);
+}
+
+/* A job over records, which asks for two columns. */
+static const char *const record_columns[] = { "line", "amount" };
+static size_t columns_asked;
+
+static const struct df_columns *record_columns_of(const void *config)
+{
+    static struct df_columns columns = { .names = record_columns };
+
+    (void)config;
+    columns.n = columns_asked;
+    return &columns;
+}
+
+static enum df_status record_configure(const struct df_settings *settings,
+                                       void **config, struct df_error *err)
+{
+    (void)settings;
+    (void)err;
+    *config = NULL;
+    return DF_OK;
+}
+
+static void formats_of_records(void **state)
+{
+    static const struct df_option none[] = { { 0 } };
+    static const char *const components[] = { "n", NULL };
+    static const struct df_job job = {
+        .name = "records",
+        .version = 1,
+        .options = none,
+        .components = components,
+        .configure = record_configure,
+        .columns = record_columns_of,
+    };
+    static const struct {
+        const char *given[1];
+        const char *outcome;
+        size_t columns;
+    } cases[] = {
+        { { NULL }, "records 1", 2 },
+        { { "format=csv" }, "records 1", 2 },
+        { { "format=tsv" }, "records 1 format=tsv", 2 },
+        { { "format=lines" }, "records 1 format=lines", 1 },
+        { { "format=lines" },
+          "option 'format': lines have one column, 'line': there is no "
+          "'amount'",
+          2 },
+        { { "format=document" },
+          "option 'format': 'document' is not one of csv|tsv|ndjson|lines",
+          2 },
+        { { "content=x" }, "unknown option 'content': records has format", 2 },
+    };
+    struct buf out = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        columns_asked = cases[i].columns;
+        assert_string_equal(defined(&out, &job, cases[i].given,
+                                    cases[i].given[0] == NULL ? 0 : 1),
+                            cases[i].outcome);
+    }
+    buf_fini(&out);
+}
+
 /* A job whose values may be anything, to see definitions tell them apart. */
 static enum df_status any_configure(const struct df_settings *settings,
                                     void **config, struct df_error *err)
@@ -190,6 +298,8 @@ int main(void)
         cmocka_unit_test(jobs_are_in_order_of_name),
         cmocka_unit_test(jobs_are_found_by_name),
         cmocka_unit_test(options_are_checked_and_canonical),
+        cmocka_unit_test(formats_of_documents),
+        cmocka_unit_test(formats_of_records),
         cmocka_unit_test(definitions_are_unambiguous),
         cmocka_unit_test(closing_is_safe_on_zeroed_memory),
         cmocka_unit_test(jobs_conform),

@@ -43,6 +43,13 @@ DF_PUBLIC void df_view_close(struct df_view *view); /* takes NULL */
 DF_PUBLIC enum df_status df_view_refresh(struct df_view *view,
                                          struct df_error *err) DF_MUST_CHECK;
 
+/* Moves the snapshot to the view as it was after a batch, given by its name or
+ * as "#12", the twelfth entry of the log; NULL: back to the last one that the
+ * snapshot has. DF_LEDGER, with what can be had, when that is not kept; the
+ * snapshot then stays where it is. */
+DF_PUBLIC enum df_status df_view_at(struct df_view *view, const char *batch,
+                                    struct df_error *err) DF_MUST_CHECK;
+
 /* What the view is and where it stands. Strings are the view's. */
 struct df_view_info {
     const char *definition; /* job name, version and options, one line */
