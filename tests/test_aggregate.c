@@ -500,7 +500,7 @@ static void long_keys_come_in_short_pieces(void **state)
     assert_non_null(text);
     memset(text, 'x', 30000);
     text[30000] = '\0';
-    for (unsigned i = 0; i < RECORDS; i++) {
+    for (size_t i = 0; i < RECORDS; i++) {
         fields[2 * i] = (struct made_field){ DF_TEXT, text };
         fields[2 * i + 1] = (struct made_field){ DF_TEXT, i % 2 ? "p" : "q" };
     }
