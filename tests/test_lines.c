@@ -32,11 +32,9 @@ static const struct row_shape sums = { .components = 4, .wide = 4 };
 static void other_versions_are_shown_as_rows(void **state)
 {
     static const char *const definitions[] = {
-        "aggregate 99 avg= by=a count=* distinct= max= min= scale=6 sum=b "
-        "top=",
+        "aggregate 99 by=a count=* scale=6 sum=b",
         "aggregate 1 by=a newer=x",
-        "aggregate 1 avg= by=a count=* distinct= max= min= scale=6 sum=b,b "
-        "top=",
+        "aggregate 1 by=a count=* scale=6 sum=b,b",
     };
     char root[INPUT_TREE_PATH];
 
@@ -67,10 +65,7 @@ static void the_shape_is_kept(void **state)
 
     (void)state;
     (void)snprintf(path, sizeof path, "%.4000s/view", workplace_new(root));
-    make_view(path,
-              "aggregate 1 avg= by=a count= distinct= max= min= scale=6 sum=b "
-              "top=",
-              sums);
+    make_view(path, "aggregate 1 by=a scale=6 sum=b", sums);
     assert_int_equal(opened_read(&o, path, &err), DF_OK);
     assert_int_equal(view_definition(o.view)->shape.wide, sums.wide);
     assert_non_null(o.present);
