@@ -78,6 +78,13 @@ bool codec_put_bool(struct buf *out, bool v)
     return (v ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer)) == 0;
 }
 
+bool codec_put_nil(struct buf *out)
+{
+    msgpack_packer packer = packer_to(out);
+
+    return msgpack_pack_nil(&packer) == 0;
+}
+
 static bool fail(struct codec_reader *r)
 {
     r->failed = true;

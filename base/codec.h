@@ -38,6 +38,7 @@ bool codec_put_bin(struct buf *out, struct bytes bytes);
 bool codec_put_uint(struct buf *out, uint64_t v);
 bool codec_put_int(struct buf *out, int64_t v);
 bool codec_put_bool(struct buf *out, bool v);
+bool codec_put_nil(struct buf *out);
 
 struct codec_reader {
     struct bytes in;

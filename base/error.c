@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 enum df_status error_set(struct df_error *err, enum df_status status,
                          const char *format, ...)
 {
@@ -57,7 +59,8 @@ enum df_status error_no_memory(struct df_error *err)
     return error_set(err, DF_SYSTEM, "out of memory");
 }
 
-/* Writes one byte as shown; returns the characters it took. */
+/* Writes one byte that is no part of a longer character of UTF-8 as shown;
+ * returns the characters it took. */
 static size_t show_byte(char *out, uint8_t byte)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -78,7 +81,7 @@ static size_t show_byte(char *out, uint8_t byte)
     default:
         break;
     }
-    if (byte >= 0x20 && byte != 0x7f) {
+    if (byte >= 0x20 && byte < 0x7f) {
         out[0] = (char)byte;
         return 1;
     }
@@ -89,15 +92,32 @@ static size_t show_byte(char *out, uint8_t byte)
     return 4;
 }
 
+/* Writes the character that b begins with, or its first byte; *taken is what
+ * it was long. */
+static size_t show_character(char *out, struct bytes b, size_t *taken)
+{
+    uint32_t point;
+
+    *taken = utf8_decode(b.data, b.len, &point);
+    if (point != UTF8_BAD && *taken > 1) {
+        memcpy(out, b.data, *taken);
+        return *taken;
+    }
+    *taken = 1;
+    return show_byte(out, b.data[0]);
+}
+
 const char *shown(struct shown *out, struct bytes b)
 {
-    /* Room for one more escaped byte, the dots and the NUL. */
+    /* Room for one more character, the dots and the NUL. */
     const size_t room = sizeof out->text - 4 - 4;
     size_t len = 0;
+    size_t taken;
     size_t i;
 
-    for (i = 0; i < b.len && len < room; i++) {
-        len += show_byte(out->text + len, b.data[i]);
+    for (i = 0; i < b.len && len < room; i += taken) {
+        len += show_character(out->text + len,
+                              bytes_of(b.data + i, b.len - i), &taken);
     }
     if (i < b.len) {
         memcpy(out->text + len, "...", 3);

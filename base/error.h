@@ -28,9 +28,9 @@ enum df_status error_prefix(struct df_error *err, enum df_status status,
                             const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Bytes as a message may show them: control bytes and backslash escaped as
- * \n \t \r \\ or \xHH, cut with "..." where they do not fit. Returns
- * out->text. Use: shown(&(struct shown){0}, name). */
+/* Bytes as a message may show them: backslash, control bytes and what is not
+ * UTF-8 escaped as \n \t \r \\ or \xHH, cut with "..." where they do not
+ * fit. Returns out->text. Use: shown(&(struct shown){0}, name). */
 struct shown {
     char text[300];
 };

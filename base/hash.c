@@ -91,10 +91,12 @@ struct hash128 digest_add(struct hash128 a, struct hash128 b)
 struct hash128 digest_scale(struct hash128 h, int64_t value)
 {
     /* Sign extension to 128 bits makes the product right modulo 2^128. */
-    wide factor = (wide)(uint64_t)value;
+    return digest_scale_wide(h, value < 0 ? -1 : 0, value);
+}
 
-    if (value < 0) {
-        factor |= (wide)UINT64_MAX << 64;
-    }
+struct hash128 digest_scale_wide(struct hash128 h, int64_t high, int64_t low)
+{
+    wide factor = (wide)(uint64_t)high << 64 | (uint64_t)low;
+
     return narrow(widen(h) * factor);
 }

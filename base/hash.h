@@ -57,5 +57,7 @@ struct hash128 hash_stream_end(const struct hash_stream *s);
  */
 struct hash128 digest_add(struct hash128 a, struct hash128 b);
 struct hash128 digest_scale(struct hash128 h, int64_t value);
+/* The same for a value of 128 bits, in halves. */
+struct hash128 digest_scale_wide(struct hash128 h, int64_t high, int64_t low);
 
 #endif

@@ -101,10 +101,13 @@ function verdict_text(    part, value, met, at_most)
             return "target " part[2] ": not decided"
         }
         met = at_most ? ratio <= part[2] : ratio >= part[2]
+    } else if (part[1] == "rate") {
+        met = per_second >= part[2]
     } else {
         met = middle_us / 1e3 <= part[2]
     }
-    value = part[1] == "ratio" ? part[2] : part[2] " ms"
+    value = part[1] == "ratio" ? part[2] : \
+            part[1] == "rate" ? rate_text(part[2]) : part[2] " ms"
     return "target " value ": " (met ? "met" : "MISSED")
 }
 

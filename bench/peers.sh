@@ -23,9 +23,21 @@ peer_sort() { # FILE
     tr -cs A-Za-z0-9 '\n' <"$1" | tr A-Z a-z | sort | uniq -c
 }
 
+# DuckDB as a command or as a Python package, whichever there is.
+has_duckdb() {
+    command -v duckdb >/dev/null || python3 -c 'import duckdb' 2>/dev/null
+}
+run_duckdb() { # SQL
+    if command -v duckdb >/dev/null; then
+        duckdb -c "$1"
+    else
+        python3 "$here/run_duckdb.py" "$1"
+    fi
+}
+
 # A line is read as a CSV record of one column, since no text has a 0x1f.
 peer_duckdb() { # FILE
-    duckdb -c "
+    run_duckdb "
         SET threads = 2;
         COPY (
             SELECT word, count(*) FROM (
@@ -51,4 +63,4 @@ oracle_unicode() { # FILE
             END { for (word in count) print word "\t" count[word] }'
 }
 
-export -f peer_mawk peer_tr_mawk peer_sort peer_duckdb oracle_unicode
+export -f peer_mawk peer_tr_mawk peer_sort peer_duckdb run_duckdb oracle_unicode

@@ -55,6 +55,16 @@ extern const struct command command_export;
 extern const struct command command_log;
 extern const struct command command_info;
 extern const struct command command_jobs;
+extern const struct command command_diff;
+extern const struct command command_why;
+extern const struct command command_undo;
+extern const struct command command_redo;
+extern const struct command command_keep;
+extern const struct command command_bench;
+
+/* Lines of text, folded at blanks where they are long, behind `indent`
+ * blanks; a line that begins with a blank stays as it is. */
+void command_put_text(struct output *out, const char *text, size_t indent);
 
 /* Takes options out of in->argv; into[i] is the struct that the command's
  * i-th table fills. */

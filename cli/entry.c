@@ -4,7 +4,17 @@
 
 static const char *kind_name(enum ledger_kind kind)
 {
-    return kind == LEDGER_REBUILD ? "rebuild" : "batch";
+    switch (kind) {
+    case LEDGER_BATCH:
+        break;
+    case LEDGER_REBUILD:
+        return "rebuild";
+    case LEDGER_UNDO:
+        return "undo";
+    case LEDGER_REDO:
+        return "redo";
+    }
+    return "batch";
 }
 
 void entry_json_rows(struct json *j, uint64_t rows, uint64_t unfolded)
@@ -45,6 +55,36 @@ static void put_counters(struct json *j, const struct ledger_entry *e,
     json_close(j);
 }
 
+/* Numbers of the entries whose runs were added, those that were subtracted
+ * with a minus; where it is not simply the entry's own. */
+static void put_effects(struct json *j, const struct ledger_entry *e)
+{
+    if (!e->has_effects) {
+        return;
+    }
+    json_open_array(j, "effects");
+    for (size_t i = 0; i < ledger_effects(e); i++) {
+        struct ledger_effect effect = ledger_effect(e, i);
+
+        json_int(j, NULL,
+                 effect.minus ? -(int64_t)effect.seq : (int64_t)effect.seq);
+    }
+    json_close_array(j);
+}
+
+static void put_history(struct json *j, const struct ledger_entry *e)
+{
+    json_bool(j, "kept", e->kept);
+    json_bool(j, "undone", e->undone);
+    put_effects(j, e);
+    if (e->note.len > 0) {
+        json_bytes(j, "note", e->note);
+    }
+    if (e->gap > 0) {
+        json_uint(j, "gap", e->gap);
+    }
+}
+
 void entry_json(struct json *j, const struct ledger_entry *e,
                 const struct df_job *job)
 {
@@ -72,6 +112,7 @@ void entry_json(struct json *j, const struct ledger_entry *e,
     json_uint(j, "install_us", e->install_us);
     json_uint(j, "compact_us", e->compact_us);
     json_bytes(j, "program", e->program);
+    put_history(j, e);
 }
 
 static void print_rows(struct output *out, const struct ledger_entry *e)
@@ -95,7 +136,7 @@ static void print_rows(struct output *out, const struct ledger_entry *e)
     }
 }
 
-void entry_print(struct output *out, const struct ledger_entry *e)
+static void print_documents(struct output *out, const struct ledger_entry *e)
 {
     char a[HUMAN_MAX];
     char b[HUMAN_MAX];
@@ -108,7 +149,20 @@ void entry_print(struct output *out, const struct ledger_entry *e)
     }
     output_printf(out, "  %s pair%s  ", human_count(a, e->pairs),
                   human_plural(e->pairs));
+}
+
+void entry_print(struct output *out, const struct ledger_entry *e)
+{
+    char a[HUMAN_MAX];
+
+    if (e->kind != LEDGER_UNDO && e->kind != LEDGER_REDO) {
+        print_documents(out, e);
+    }
     print_rows(out, e);
     output_printf(out, "  %s  %s", install_method_name(e->method),
                   human_duration(a, e->measured_us));
+    if (e->note.len > 0) {
+        output_printf(out, "  %.*s", (int)e->note.len,
+                      (const char *)e->note.data);
+    }
 }

@@ -7,6 +7,7 @@
 #include "cli/human.h"
 #include "cli/json.h"
 #include "cli/opened.h"
+#include "state/history.h"
 
 struct info {
     bool json;
@@ -47,6 +48,75 @@ static enum df_status json_options(struct json *j, struct bytes definition,
     return DF_OK;
 }
 
+/* What export prints, by name. */
+static void json_columns(struct json *j, const struct opened *o)
+{
+    const char *const *names = o->present->columns(o->spec.config);
+
+    json_open_array(j, "columns");
+    for (size_t i = 0; names[i] != NULL; i++) {
+        json_text(j, NULL, names[i]);
+    }
+    json_close_array(j);
+}
+
+static void add_columns(struct columns *t, const struct opened *o)
+{
+    const char *const *names = o->present->columns(o->spec.config);
+    struct buf all = { 0 };
+    struct shown s;
+    bool ok = true;
+
+    for (size_t i = 0; ok && names[i] != NULL; i++) {
+        ok = buf_printf(&all, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    t->no_memory = t->no_memory || !ok;
+    columns_cell(t, "columns");
+    columns_cell(t, shown(&s, buf_bytes(&all)));
+    buf_fini(&all);
+}
+
+static enum df_status json_kept(struct json *j, const struct opened *o,
+                                struct df_error *err)
+{
+    struct kept_runs k;
+    enum df_status status = snapshot_kept_runs(o->snapshot, &k, err);
+
+    if (status == DF_OK) {
+        json_uint(j, "keep", k.keep);
+        json_uint(j, "kept_runs", k.runs);
+        json_uint(j, "kept_pairs", k.rows);
+        json_uint(j, "kept_bytes", k.stored);
+        json_uint(j, "reach", k.reach);
+    }
+    return status;
+}
+
+/* Lines for views that keep something. */
+static enum df_status add_kept(struct columns *t, const struct opened *o,
+                               const struct ledger_entry *last,
+                               struct df_error *err)
+{
+    struct kept_runs k;
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+    enum df_status status = snapshot_kept_runs(o->snapshot, &k, err);
+
+    if (status == DF_OK && last != NULL && last->note.len > 0) {
+        columns_cell(t, "state");
+        columns_printf(t, "%.*s", (int)last->note.len,
+                       (const char *)last->note.data);
+    }
+    if (status == DF_OK && k.keep + k.runs > 0) {
+        columns_cell(t, "kept");
+        columns_printf(t, "%s run%s, %s, back to #%llu (keep %llu)",
+                       human_count(a, k.runs), human_plural(k.runs),
+                       human_bytes(b, k.stored), (unsigned long long)k.reach,
+                       (unsigned long long)k.keep);
+    }
+    return status;
+}
+
 static enum df_status print_json(struct output *out, const struct opened *o,
                                  const struct ledger_entry *last,
                                  struct df_error *err)
@@ -66,16 +136,40 @@ static enum df_status print_json(struct output *out, const struct opened *o,
     json_uint(&j, "shards", d->shards);
     json_uint(&j, "batches", state.seq);
     entry_json_rows(&j, state.rows, state.unfolded);
+    if (o->present != NULL) {
+        json_columns(&j, o);
+    }
     json_hash(&j, "digest", state.digest);
     if (last != NULL) {
         json_bytes(&j, "last_batch", last->name);
     } else {
         json_null(&j, "last_batch");
     }
+    if (last != NULL && last->note.len > 0) {
+        json_bytes(&j, "note", last->note);
+    }
+    if (status == DF_OK) {
+        status = json_kept(&j, o, err);
+    }
     json_uint(&j, "disk_bytes", view_disk_bytes(o->view));
     json_close(&j);
     json_line(&j);
     return status;
+}
+
+static const char *entry_prefix(enum ledger_kind kind)
+{
+    switch (kind) {
+    case LEDGER_BATCH:
+        break;
+    case LEDGER_REBUILD:
+        return "rebuild as of ";
+    case LEDGER_UNDO:
+        return "undo of ";
+    case LEDGER_REDO:
+        return "redo of ";
+    }
+    return "";
 }
 
 static void add_last(struct columns *t, const struct ledger_entry *last)
@@ -88,8 +182,7 @@ static void add_last(struct columns *t, const struct ledger_entry *last)
         columns_cell(t, "none");
         return;
     }
-    columns_printf(t, "%s%s, %s",
-                   last->kind == LEDGER_REBUILD ? "rebuild as of " : "",
+    columns_printf(t, "%s%s, %s", entry_prefix(last->kind),
                    last->name.len > 0 ? shown(&s, last->name) : "none",
                    human_time(room, last->time));
 }
@@ -131,11 +224,17 @@ static enum df_status print_text(struct output *out, const struct opened *o,
     add_last(&t, last);
     columns_cell(&t, "rows");
     add_rows(&t, state);
+    if (o->present != NULL) {
+        add_columns(&t, o);
+    }
     columns_cell(&t, "digest");
     columns_cell(&t, hash128_text(digest, state.digest));
     columns_cell(&t, "disk");
     columns_cell(&t, human_bytes(a, disk));
-    status = columns_print(&t, out, err);
+    status = add_kept(&t, o, last, err);
+    if (status == DF_OK) {
+        status = columns_print(&t, out, err);
+    }
     columns_fini(&t);
     return status;
 }

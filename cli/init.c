@@ -1,8 +1,8 @@
 /* deltafold init: an empty view of a job. */
-#include <unistd.h>
-
+#include "cli/chosen.h"
 #include "cli/command.h"
 #include "cli/opened.h"
+#include "runtime/engine.h"
 
 struct init {
     uint64_t shards;
@@ -20,50 +20,46 @@ static const struct option options[] = {
     { 0 }
 };
 
-static unsigned shards_by_processors(void)
+/* Takes "keep=N" out of the arguments: it is no part of the definition, for it
+ * may change. */
+static enum df_status take_keep(struct invocation *in, uint64_t *keep,
+                                struct df_error *err)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned shards = 1;
+    static const char name[] = "keep=";
+    enum df_status status = DF_OK;
+    int kept = 0;
 
-    while (shards < VIEW_SHARDS_MAX && 2 * (long)shards <= processors) {
-        shards *= 2;
-    }
-    return shards;
-}
-
-static enum df_status unknown_job(const char *name, struct df_error *err)
-{
-    struct shown s;
-
-    (void)shown(&s, bytes_of_string(name));
-    for (size_t i = 0; registry_job(i) != NULL; i++) {
-        const char *other = registry_job(i)->name;
-
-        if (options_similar(name, other)) {
-            return error_set(err, DF_USAGE,
-                             "unknown job '%s', did you mean '%s'? See "
-                             "'deltafold jobs'",
-                             s.text, other);
+    *keep = 0;
+    for (int i = 0; status == DF_OK && i < in->argc; i++) {
+        if (i >= 2 && strncmp(in->argv[i], name, sizeof name - 1) == 0) {
+            status = opened_keep(in->argv[i] + sizeof name - 1, keep, err);
+        } else {
+            in->argv[kept++] = in->argv[i];
         }
     }
-    return error_set(err, DF_USAGE, "unknown job '%s': see 'deltafold jobs'",
-                     s.text);
+    in->argc = status == DF_OK ? kept : in->argc;
+    return status;
 }
 
 /* Makes the view and says what it is. */
 static enum df_status create(const char *path, const struct jobspec *spec,
-                             unsigned shards, struct output *out,
-                             struct df_error *err)
+                             unsigned shards, uint64_t keep,
+                             struct output *out, struct df_error *err)
 {
     struct view_definition definition = {
         .shape = { .has_element = spec->shape.has_element,
                    .components = spec->components,
                    .wide = spec->shape.wide },
         .shards = shards,
+        .keep = keep,
     };
     struct buf text = { 0 };
-    enum df_status status;
+    enum df_status status =
+        engine_check_options(spec, &definition.having, err);
 
+    if (status != DF_OK) {
+        return status;
+    }
     if (!jobspec_definition(spec, &text)) {
         return error_no_memory(err);
     }
@@ -80,23 +76,21 @@ static enum df_status create(const char *path, const struct jobspec *spec,
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    struct init init = { .shards = shards_by_processors() };
+    struct init init = { .shards = chosen_shards() };
     enum df_status status = command_parse(in, (void *[]){ &init }, err);
     struct jobspec spec = { 0 };
-    const struct df_job *job;
+    uint64_t keep;
 
+    if (status == DF_OK) {
+        status = take_keep(in, &keep, err);
+    }
     if (status != DF_OK) {
         return status;
     }
-    job = registry_find(in->argv[1]);
-    if (job == NULL) {
-        return unknown_job(in->argv[1], err);
-    }
-    status = jobspec_open(&spec, job, (const char *const *)in->argv + 2,
-                          (size_t)in->argc - 2, err);
+    status = chosen_job(&spec, in->argv + 1, (size_t)in->argc - 1, err);
     if (status == DF_OK) {
-        status =
-            create(in->argv[0], &spec, (unsigned)init.shards, in->out, err);
+        status = create(in->argv[0], &spec, (unsigned)init.shards, keep,
+                        in->out, err);
     }
     jobspec_close(&spec);
     return status;
@@ -109,9 +103,13 @@ const struct command command_init = {
     .text =
         "Makes an empty view in the directory VIEW, which must not exist or "
         "be empty. JOB and its options say what the view holds, once and "
-        "for all; see 'deltafold jobs' for what there is.",
+        "for all; see 'deltafold jobs' for what there is. keep=N keeps what "
+        "each of the last N batches amounted to, for diff, why, undo and "
+        "--at; 'deltafold keep' changes it.",
     .examples = "  deltafold init words wordcount\n"
-                "  deltafold init pairs wordcount tokenizer=ascii ngram=2",
+                "  deltafold init pairs wordcount tokenizer=ascii ngram=2\n"
+                "  deltafold init week wordcount window=7d interval=1d "
+                "keep=30",
     .options = { options },
     .arguments_min = 2,
     .arguments_max = -1,

@@ -29,15 +29,20 @@ static const struct option options[] = {
 static const char *const headings[] = { "SEQ",       "TIME",    "BATCH",
                                         "DOCUMENTS", "PAIRS",   "ROWS",
                                         "METHOD",    "INSTALL", "PREDICTED",
-                                        "TOOK" };
+                                        "TOOK",      "NOTE" };
+/* The last column is there only where there is something to say. */
 #define ALIGN "rllrrrlrrr"
+#define ALIGN_NOTE ALIGN "l"
 
 static void add_name(struct columns *t, const struct ledger_entry *e)
 {
     struct shown s;
 
     (void)shown(&s, e->name);
-    if (e->kind != LEDGER_REBUILD) {
+    if (e->kind == LEDGER_UNDO || e->kind == LEDGER_REDO) {
+        columns_printf(t, "(%s of %s)",
+                       e->kind == LEDGER_UNDO ? "undo" : "redo", s.text);
+    } else if (e->kind == LEDGER_BATCH) {
         columns_cell(t, s.text);
     } else if (e->name.len == 0) {
         columns_cell(t, "(rebuild)");
@@ -60,7 +65,13 @@ static void add_rows(struct columns *t, const struct ledger_entry *e)
     }
 }
 
-static void add_entry(struct columns *t, const struct ledger_entry *e)
+static bool has_note(const struct ledger_entry *e)
+{
+    return e->note.len > 0 || e->undone;
+}
+
+static void add_entry(struct columns *t, const struct ledger_entry *e,
+                      bool notes)
 {
     char a[HUMAN_MAX];
     char b[HUMAN_MAX];
@@ -77,6 +88,12 @@ static void add_entry(struct columns *t, const struct ledger_entry *e)
     columns_cell(t, e->predicted_us == 0 ? "-"
                                          : human_duration(a, e->predicted_us));
     columns_cell(t, human_duration(a, e->measured_us));
+    if (notes) {
+        columns_printf(t, "%.*s%s%s", (int)e->note.len,
+                       (const char *)e->note.data,
+                       e->note.len > 0 && e->undone ? ", " : "",
+                       e->undone ? "undone" : "");
+    }
 }
 
 static void print_json(struct output *out, const struct ledger_entry *e,
@@ -92,8 +109,8 @@ static void print_json(struct output *out, const struct ledger_entry *e,
 
 /* From entry `seq` on; numbers that a rebuild took back are passed over. */
 static enum df_status each_entry(struct opened *o, uint64_t seq, bool json,
-                                 struct columns *t, struct output *out,
-                                 struct df_error *err)
+                                 bool notes, struct columns *t,
+                                 struct output *out, struct df_error *err)
 {
     uint64_t last = snapshot_state(o->snapshot).seq;
     enum df_status status = DF_OK;
@@ -109,8 +126,26 @@ static enum df_status each_entry(struct opened *o, uint64_t seq, bool json,
         if (json) {
             print_json(out, &e, o->job);
         } else {
-            add_entry(t, &e);
+            add_entry(t, &e, notes);
         }
+    }
+    return status;
+}
+
+/* Whether any entry from `seq` on has a note. */
+static enum df_status find_notes(struct opened *o, uint64_t seq, bool *notes,
+                                 struct df_error *err)
+{
+    uint64_t last = snapshot_state(o->snapshot).seq;
+    enum df_status status = DF_OK;
+
+    *notes = false;
+    for (; status == DF_OK && !*notes && seq <= last; seq++) {
+        struct ledger_entry e;
+        bool found;
+
+        status = snapshot_ledger_get(o->snapshot, seq, &e, &found, err);
+        *notes = status == DF_OK && found && has_note(&e);
     }
     return status;
 }
@@ -121,12 +156,16 @@ static enum df_status print(struct invocation *in, const struct log *log,
     uint64_t last = snapshot_state(o->snapshot).seq;
     uint64_t first = log->n == 0 || log->n >= last ? 1 : last - log->n + 1;
     struct columns t = { .align = ALIGN };
-    enum df_status status;
+    bool notes;
+    enum df_status status = find_notes(o, first, &notes, err);
 
-    for (size_t i = 0; i < sizeof ALIGN - 1; i++) {
+    t.align = notes ? ALIGN_NOTE : ALIGN;
+    for (size_t i = 0; i < strlen(t.align); i++) {
         columns_cell(&t, headings[i]);
     }
-    status = each_entry(o, first, log->json, &t, in->out, err);
+    if (status == DF_OK) {
+        status = each_entry(o, first, log->json, notes, &t, in->out, err);
+    }
     if (status == DF_OK && !log->json && last > 0) {
         status = columns_print(&t, in->out, err);
     }
@@ -160,9 +199,11 @@ const struct command command_log = {
         "(UTC), batch, documents inserted and deleted, pairs that map "
         "emitted, rows of the view afterwards, how they were installed, how "
         "long that took from the reduced batch to the commit and what was "
-        "predicted for it, and how long it took in all. Rows +-N are those "
-        "that are folded, with N changes that are not (see compact). Nothing "
-        "is printed for a view to which nothing "
+        "predicted for it, and how long it took in all; where a view has a "
+        "window, how full it was and what was missing, and which batches were "
+        "undone since. Rows +-N are those that are folded, with N changes "
+        "that are not (see compact). Nothing is printed for a view to which "
+        "nothing "
         "was applied.",
     .examples = "  deltafold log words -n 7\n"
                 "  deltafold log words --json | jq .measured_us",

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "cli/options.h"
+#include "state/history.h"
+
 static const char *const plain_names[DF_COMPONENTS_MAX + 1] = {
     "value1",  "value2",  "value3",  "value4",  "value5",  "value6",
     "value7",  "value8",  "value9",  "value10", "value11", "value12",
@@ -106,20 +109,31 @@ static enum df_status open_view(struct opened *o, const char *path,
     return DF_OK;
 }
 
-enum df_status opened_read(struct opened *o, const char *path,
-                           struct df_error *err)
+enum df_status opened_at(struct opened *o, const char *at,
+                         struct df_error *err)
 {
+    struct ledger_entry e;
     enum df_status status;
 
-    *o = (struct opened){ 0 };
-    status = open_view(o, path, VIEW_READ, 0, err);
-    if (status == DF_OK) {
-        status = snapshot_open(&o->snapshot, o->view, err);
+    if (at == NULL) {
+        return DF_OK;
     }
-    if (status != DF_OK) {
-        opened_close(o);
+    status = snapshot_find_entry(o->snapshot, at, true, &e, err);
+    return status == DF_OK ? snapshot_show_at(o->snapshot, e.seq, err)
+                           : status;
+}
+
+enum df_status opened_keep(const char *text, uint64_t *keep,
+                           struct df_error *err)
+{
+    struct shown s;
+
+    if (options_number(text, keep) && *keep <= HISTORY_KEEP_MAX) {
+        return DF_OK;
     }
-    return status;
+    return error_set(err, DF_USAGE,
+                     "keep '%s': is no number of entries from 0 to %d",
+                     shown(&s, bytes_of_string(text)), HISTORY_KEEP_MAX);
 }
 
 /* "name=value" words of the definition as strings, an array and its text in
@@ -207,6 +221,65 @@ static enum df_status ready_job(struct opened *o, const char *path,
     return status == DF_OK ? compare_definition(o, path, err) : status;
 }
 
+/* What the job, ready, says of its rows. */
+static void use_job(struct opened *o)
+{
+    if (o->spec.components == view_definition(o->view)->shape.components) {
+        o->names = o->spec.shape.components;
+    }
+    o->present = o->job->present;
+}
+
+/* A view that this program would not make the same way can be read all the
+ * same, as rows. */
+static enum df_status try_job(struct opened *o, const char *path,
+                              struct df_error *err)
+{
+    struct df_error why;
+    enum df_status status = ready_job(o, path, &why);
+
+    if (status == DF_OK) {
+        use_job(o);
+        return DF_OK;
+    }
+    jobspec_close(&o->spec);
+    if (status == DF_SYSTEM) {
+        *err = why;
+        return status;
+    }
+    return DF_OK;
+}
+
+enum df_status opened_read_all(struct opened *o, const char *path,
+                               struct df_error *err)
+{
+    enum df_status status;
+
+    *o = (struct opened){ 0 };
+    status = open_view(o, path, VIEW_READ, 0, err);
+    if (status == DF_OK) {
+        status = try_job(o, path, err);
+    }
+    if (status == DF_OK) {
+        status = snapshot_open(&o->snapshot, o->view, err);
+    }
+    if (status != DF_OK) {
+        opened_close(o);
+    }
+    return status;
+}
+
+enum df_status opened_read(struct opened *o, const char *path,
+                           struct df_error *err)
+{
+    enum df_status status = opened_read_all(o, path, err);
+
+    if (status == DF_OK) {
+        snapshot_apply_having(o->snapshot);
+    }
+    return status;
+}
+
 enum df_status opened_work(struct opened *o, const char *path,
                            enum view_access access, unsigned wait_seconds,
                            struct df_error *err)
@@ -218,7 +291,9 @@ enum df_status opened_work(struct opened *o, const char *path,
     if (status == DF_OK) {
         status = ready_job(o, path, err);
     }
-    if (status != DF_OK) {
+    if (status == DF_OK) {
+        use_job(o);
+    } else {
         opened_close(o);
     }
     return status;

@@ -14,15 +14,31 @@
 struct opened {
     struct view *view;
     struct snapshot *snapshot; /* opened_read only */
-    struct jobspec spec;       /* opened_work only */
+    /* Ready after opened_work; after opened_read where this program makes
+     * the view's job the same way, else zeroed. */
+    struct jobspec spec;
     /* The view's job; NULL when this program has none of that name, which
      * does not keep anybody from reading. */
     const struct df_job *job;
     /* Names of the values: the job's, or value1, value2 ... */
     const char *const *names;
+    /* How the job shows the view; NULL: as rows. */
+    const struct df_present *present;
 };
 
 enum df_status opened_read(struct opened *o, const char *path,
+                           struct df_error *err) DF_MUST_CHECK;
+
+/* The same, with the rows that having= hides. */
+enum df_status opened_read_all(struct opened *o, const char *path,
+                               struct df_error *err) DF_MUST_CHECK;
+
+/* Goes back to the entry that --at names; at NULL stays. */
+enum df_status opened_at(struct opened *o, const char *at,
+                         struct df_error *err) DF_MUST_CHECK;
+
+/* Reads how many entries' runs are to be kept. */
+enum df_status opened_keep(const char *text, uint64_t *keep,
                            struct df_error *err) DF_MUST_CHECK;
 
 /* Refuses a view whose job, its version or its options this program would

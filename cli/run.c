@@ -81,6 +81,7 @@ struct tally {
     struct output *out;
     struct progress *progress;
     const struct df_job *job;
+    const struct form *form;
     bool json;
     bool verbose;
     size_t notices;                         /* printed so far */
@@ -103,6 +104,8 @@ static const char *outcome_text(enum engine_outcome outcome)
         return "would be applied";
     case ENGINE_ALREADY_APPLIED:
         return "already applied";
+    case ENGINE_UNDONE:
+        return "undone, not applied again ('deltafold redo' puts it back)";
     case ENGINE_COVERED:
         return "covered by the last rebuild";
     case ENGINE_NOT_READY:
@@ -122,6 +125,8 @@ static const char *outcome_json(enum engine_outcome outcome)
         return "would_apply";
     case ENGINE_ALREADY_APPLIED:
         return "already_applied";
+    case ENGINE_UNDONE:
+        return "undone";
     case ENGINE_COVERED:
         return "covered";
     case ENGINE_NOT_READY:
@@ -177,10 +182,24 @@ static void notice_counters(struct tally *t, const struct engine_report *r)
         char of[HUMAN_MAX];
 
         progress_notice(t->progress,
-                        "%s: %s of %s archive records are no documents",
+                        t->form->format == FORM_DOCUMENT
+                            ? "%s: %s of %s archive records are no documents"
+                            : "%s: %s of %s records are empty lines",
                         shown(&name, bytes_of_string(r->name)),
                         human_count(room, e->records_skipped),
                         human_count(of, e->records));
+    }
+}
+
+static void notice_gap(struct tally *t, const struct engine_report *r)
+{
+    struct shown name;
+
+    if (r->entry->gap > 0) {
+        progress_notice(
+            t->progress, "%s: gap: %llu before it seem%s to be missing",
+            shown(&name, bytes_of_string(r->name)),
+            (unsigned long long)r->entry->gap, r->entry->gap == 1 ? "s" : "");
     }
 }
 
@@ -302,6 +321,7 @@ static void report(void *ctx, const struct engine_report *r)
         t->us += r->entry->measured_us;
         notice_counters(t, r);
         notice_quarantine(t, r);
+        notice_gap(t, r);
     }
     if (r->outcome == ENGINE_APPLIED || r->outcome == ENGINE_WOULD_APPLY) {
         notice_files(t, r);
@@ -396,6 +416,7 @@ static enum df_status apply(struct invocation *in, const struct run *run,
     struct tally tally = { .out = in->out,
                            .progress = &progress,
                            .job = o->job,
+                           .form = o->spec.form,
                            .json = run->json,
                            .verbose = resources->verbose };
     enum df_status status =

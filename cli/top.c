@@ -3,13 +3,15 @@
 
 #include "cli/command.h"
 #include "cli/format.h"
-#include "cli/opened.h"
+#include "cli/top_lines.h"
 
-enum { TOP_INITIAL = 10, BY_VALUES = 0 };
+enum { TOP_INITIAL = 10 };
 
 struct top {
     uint64_t n;
-    unsigned by;
+    const char *by;
+    const char *at;
+    bool raw;
 };
 
 static const struct option options[] = {
@@ -23,12 +25,23 @@ static const struct option options[] = {
       .help = "how many keys",
       .initial = "10" },
     { .name = "by",
-      .kind = OPTION_CHOICE,
+      .kind = OPTION_TEXT,
       .offset = offsetof(struct top, by),
-      .choices = "values|elements",
-      .help = "rank by the sum of a key's values or by the number of its "
-              "elements; without elements these are its values and 1",
-      .initial = "values" },
+      .value = "WHAT",
+      .help = "rank by the sum of a key's `values` or by the number of its "
+              "`elements`, where these are shown; else by a column",
+      .initial = "values, or the first column behind the key" },
+    { .name = "at",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct top, at),
+      .value = "BATCH",
+      .help = "as the view was after this batch, a name or '#SEQ'; 'deltafold "
+              "keep' says how far back",
+      .initial = "now" },
+    { .name = "raw",
+      .kind = OPTION_FLAG,
+      .offset = offsetof(struct top, raw),
+      .help = "rows of key, element and values, whatever the job shows" },
     { 0 }
 };
 
@@ -276,11 +289,43 @@ static enum df_status print(struct ranking *r, struct opened *o,
     return format_close(&f, err);
 }
 
+static enum df_status parse_by(const char *by, bool *by_elements,
+                               struct df_error *err)
+{
+    struct shown s;
+
+    *by_elements = by != NULL && strcmp(by, "elements") == 0;
+    if (by == NULL || *by_elements || strcmp(by, "values") == 0) {
+        return DF_OK;
+    }
+    return error_set(err, DF_USAGE,
+                     "--by: '%s' is not one of values|elements: see "
+                     "'deltafold top --help'",
+                     shown(&s, bytes_of_string(by)));
+}
+
+static enum df_status top_rows(const struct top *top, struct opened *o,
+                               struct output *out, struct df_error *err)
+{
+    struct ranking r = { .shape = view_definition(o->view)->shape,
+                         .heap = { .limit = (size_t)top->n } };
+    enum df_status status = parse_by(top->by, &r.by_elements, err);
+
+    if (status == DF_OK) {
+        status = rank(&r, o, err);
+    }
+    if (status == DF_OK) {
+        status = print(&r, o, out, err);
+    }
+    heap_fini(&r.heap);
+    buf_fini(&r.key);
+    return status;
+}
+
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    struct top top = { .n = TOP_INITIAL, .by = BY_VALUES };
+    struct top top = { .n = TOP_INITIAL };
     enum df_status status = command_parse(in, (void *[]){ &top }, err);
-    struct ranking r = { 0 };
     struct opened o;
 
     if (status == DF_OK) {
@@ -289,15 +334,12 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     if (status != DF_OK) {
         return status;
     }
-    r.shape = view_definition(o.view)->shape;
-    r.by_elements = top.by != BY_VALUES;
-    r.heap.limit = (size_t)top.n;
-    status = rank(&r, &o, err);
+    status = opened_at(&o, top.at, err);
     if (status == DF_OK) {
-        status = print(&r, &o, in->out, err);
+        status = o.present != NULL && !top.raw
+                     ? top_lines(&o, (size_t)top.n, top.by, in->out, err)
+                     : top_rows(&top, &o, in->out, err);
     }
-    heap_fini(&r.heap);
-    buf_fini(&r.key);
     opened_close(&o);
     return status;
 }
@@ -305,14 +347,18 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_top = {
     .name = "top",
     .summary = "print the keys with the greatest values",
-    .synopsis = "VIEW [-n N] [--by=values|elements]",
+    .synopsis = "VIEW [-n N] [--by=WHAT] [--at=BATCH] [--raw]",
     .text =
         "Prints key and value of the N rows with the greatest values, "
         "greatest first, tab-separated; rows of one value in byte order of "
         "their keys. Where the job has several values the first decides. "
         "Where its rows have elements: key, sum of its values and number of "
-        "its elements.",
-    .examples = "  deltafold top words -n 20",
+        "its elements.\n\n"
+        "Where the job has columns of its own (aggregate): the lines with "
+        "the greatest number, or text, in the column that --by names; lines "
+        "without a value there come last.",
+    .examples = "  deltafold top words -n 20\n"
+                "  deltafold top sales -n 10 --by=sum_price",
     .options = { options },
     .arguments_min = 1,
     .arguments_max = 1,

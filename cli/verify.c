@@ -56,6 +56,19 @@ static void print_values(struct output *out, unsigned n, const int64_t *values)
     }
 }
 
+/* A key or element. Those of jobs that show their views in their own way are
+ * no text. */
+static void print_bytes(const struct printer *p, struct bytes b)
+{
+    struct shown s;
+
+    if (p->opened->present == NULL) {
+        format_tsv_field(p->out, b);
+    } else {
+        output_text(p->out, shown(&s, b));
+    }
+}
+
 static void print_difference(void *ctx, const struct engine_difference *d)
 {
     struct printer *p = ctx;
@@ -65,10 +78,10 @@ static void print_difference(void *ctx, const struct engine_difference *d)
     if (p->rows++ == 0) {
         print_header(p, shape);
     }
-    format_tsv_field(p->out, d->key);
+    print_bytes(p, d->key);
     if (shape.has_element) {
         output_byte(p->out, '\t');
-        format_tsv_field(p->out, d->element);
+        print_bytes(p, d->element);
     }
     print_values(p->out, shape.components, d->expected);
     print_values(p->out, shape.components, d->found);

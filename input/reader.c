@@ -2,31 +2,14 @@
 
 #include <stdlib.h>
 
-#include "input/decode.h"
-#include "input/pieces.h"
-#include "input/source.h"
-#include "input/units.h"
-#include "input/warc.h"
+#include "input/reader_private.h"
 
 enum {
-    /* Bytes of one read: hashed and mapped while they are in the cache. A
-     * decoder must be able to take it back. */
-    READER_CHUNK = DECODE_CHUNK,
     /* Bytes read behind a unit at first, to find its border. */
     READER_BEHIND = 4096
 };
 /* A border lies in its own unit, or all of that unit is one stretch. */
 _Static_assert(READER_HASH_BLOCK >= DF_UNCUT, "a unit is a stretch or more");
-
-struct reader {
-    struct reader_cut cut;
-    struct source source;
-    struct decode *file; /* over source */
-    struct warc *warc;   /* over file */
-    /* What the document at hand is pulled from: file, or warc's. */
-    struct decode *content;
-    struct pieces pieces;
-};
 
 enum df_status reader_open(struct reader **r, const struct reader_cut *cut,
                            struct df_error *err)
@@ -53,6 +36,10 @@ enum df_status reader_open(struct reader **r, const struct reader_cut *cut,
     if (status == DF_OK) {
         warc_watch(made->warc, cut->stop);
     }
+    if (status == DF_OK && cut->format != RECORD_NONE) {
+        status = record_parser_open(&made->records.parser, cut->format,
+                                    cut->columns, err);
+    }
     if (status != DF_OK) {
         reader_close(made);
         return status;
@@ -66,6 +53,7 @@ void reader_close(struct reader *r)
     if (r == NULL) {
         return;
     }
+    record_parser_close(r->records.parser);
     warc_close(r->warc);
     decode_close(r->file);
     pieces_fini(&r->pieces);
@@ -73,8 +61,7 @@ void reader_close(struct reader *r)
     free(r);
 }
 
-/* Appends a chunk of content; *at_end when nothing follows it. */
-static enum df_status fill(struct reader *r, bool *at_end,
+enum df_status reader_fill(struct reader *r, bool *at_end,
                            struct df_error *err)
 {
     struct pieces *p = &r->pieces;
@@ -139,7 +126,7 @@ static enum df_status begin_compressed(struct reader *r, bool *is_compressed,
 }
 
 /* The first chunk of content tells whether it is UTF-16. */
-static enum df_status begin_text(struct reader *r, bool *at_end,
+enum df_status reader_begin_text(struct reader *r, bool *at_end,
                                  struct df_error *err)
 {
     struct pieces *p = &r->pieces;
@@ -157,14 +144,14 @@ static enum df_status begin_text(struct reader *r, bool *at_end,
         return DF_OK;
     }
     status = decode_wide(r->content, order, hand_back(p, mark), err);
-    return status == DF_OK ? fill(r, at_end, err) : status;
+    return status == DF_OK ? reader_fill(r, at_end, err) : status;
 }
 
 /* The document whose first chunk has come. */
 static enum df_status read_document(struct reader *r, bool at_end,
                                     struct df_error *err)
 {
-    enum df_status status = begin_text(r, &at_end, err);
+    enum df_status status = reader_begin_text(r, &at_end, err);
 
     while (status == DF_OK && !at_end) {
         status = check_length(r, err);
@@ -172,7 +159,7 @@ static enum df_status read_document(struct reader *r, bool at_end,
             status = pieces_drain(&r->pieces, err);
         }
         if (status == DF_OK) {
-            status = fill(r, &at_end, err);
+            status = reader_fill(r, &at_end, err);
         }
     }
     if (status == DF_OK) {
@@ -182,18 +169,24 @@ static enum df_status read_document(struct reader *r, bool at_end,
                            : status;
 }
 
-static enum df_status read_whole_file(struct reader *r, struct df_error *err)
+enum df_status reader_begin_file(struct reader *r, bool *at_end,
+                                 struct df_error *err)
 {
-    bool at_end = false;
     bool is_compressed = false;
-    enum df_status status = fill(r, &at_end, err);
+    enum df_status status = reader_fill(r, at_end, err);
 
     if (status == DF_OK) {
         status = begin_compressed(r, &is_compressed, err);
     }
-    if (status == DF_OK && is_compressed) {
-        status = fill(r, &at_end, err);
-    }
+    return status == DF_OK && is_compressed ? reader_fill(r, at_end, err)
+                                            : status;
+}
+
+enum df_status reader_read_file(struct reader *r, struct df_error *err)
+{
+    bool at_end = false;
+    enum df_status status = reader_begin_file(r, &at_end, err);
+
     return status == DF_OK ? read_document(r, at_end, err) : status;
 }
 
@@ -202,7 +195,7 @@ static enum df_status begin_archive(struct reader *r, struct df_error *err)
 {
     bool at_end = false;
     bool is_compressed = false;
-    enum df_status status = fill(r, &at_end, err);
+    enum df_status status = reader_fill(r, &at_end, err);
 
     if (status == DF_OK) {
         status = begin_compressed(r, &is_compressed, err);
@@ -231,7 +224,7 @@ static enum df_status read_archive(struct reader *r, reader_sink *sink,
             break;
         }
         pieces_start(&r->pieces, uri, true, sink, ctx);
-        status = fill(r, &at_end, err);
+        status = reader_fill(r, &at_end, err);
         if (status == DF_OK) {
             status = read_document(r, at_end, err);
         }
@@ -262,7 +255,7 @@ static enum df_status skip_to_border(struct reader *r, bool *at_end,
     struct pieces *p = &r->pieces;
 
     for (;;) {
-        enum df_status status = fill(r, at_end, err);
+        enum df_status status = reader_fill(r, at_end, err);
         struct bytes b = pieces_pending(p);
         size_t c;
 
@@ -364,15 +357,15 @@ static enum df_status read_split_file(struct reader *r, struct df_error *err)
     if (r->source.range.begin > 0) {
         status = skip_to_border(r, &at_end, err);
     } else {
-        status = fill(r, &at_end, err);
+        status = reader_fill(r, &at_end, err);
         if (status == DF_OK) {
-            status = begin_text(r, &at_end, err);
+            status = reader_begin_text(r, &at_end, err);
         }
     }
     while (status == DF_OK && !at_end) {
         status = pieces_drain(p, err);
         if (status == DF_OK) {
-            status = fill(r, &at_end, err);
+            status = reader_fill(r, &at_end, err);
         }
     }
     if (status == DF_OK) {
@@ -428,7 +421,7 @@ enum df_status reader_read(struct reader *r, struct reader_units *units,
     } else if (warc_is_named(file->path)) {
         status = read_archive(r, sink, ctx, err);
     } else {
-        status = read_whole_file(r, err);
+        status = reader_read_file(r, err);
     }
     if (status != DF_OK) {
         source_abandon(&r->source);
@@ -439,5 +432,10 @@ enum df_status reader_read(struct reader *r, struct reader_units *units,
 
 struct reader_counts reader_counts(const struct reader *r)
 {
-    return warc_counts(r->warc);
+    struct reader_counts counts = warc_counts(r->warc);
+
+    if (r->records.parser != NULL) {
+        counts.blank_lines = record_parser_blanks(r->records.parser);
+    }
+    return counts;
 }

@@ -26,6 +26,24 @@
  * one after the other. Two of the same URI, in one file or in several, are
  * two documents. A manifest's id for such a file names nothing.
  *
+ * Records. With a record format (reader_cut.format) files hold records
+ * (record.h) instead, and a huge plain file is cut where records end: unit i
+ * gives the records that begin behind the first end of a record from its
+ * begin on, up to where the next unit's do. In csv a line feed ends a record
+ * only if it is not between quotes, which takes the parity of all quotes
+ * before it. So where reader_units_need_scan says so all units are looked at
+ * first, by the workers too:
+ *
+ *     reader_scan(r, &units, i, err);                     per unit
+ *     reader_units_scanned(&units);                       once, after all
+ *       reader_read_records(r, &units, i, sink, ctx, err) per unit
+ *
+ * That reads a huge csv file twice, the first time at the speed of memory;
+ * the alternative, to guess and to map again where the guess was wrong, would
+ * read some of it twice in the best case, and emit pairs that have to be
+ * taken back in the worst. The file is compared with what the scan of the
+ * batch saw both times.
+ *
  * Fingerprint of a file: XXH3-128 of its bytes on disk where it has at most
  * READER_HASH_BLOCK of them; else XXH3-128 of the canonical (big-endian)
  * hashes of its blocks of that size, so that the blocks of a huge file can
@@ -38,6 +56,7 @@
 
 #include "deltafold/job.h"
 #include "input/batch.h"
+#include "input/record.h"
 
 #define READER_HASH_BLOCK ((uint64_t)1 << 20)
 #define READER_UNIT_DEFAULT ((uint64_t)8 << 20)
@@ -52,6 +71,10 @@ struct reader_cut {
     size_t whole_max;   /* longest decoded document for DF_PIECES_WHOLE;
                            longer ones refuse the batch */
     bool raw;           /* decompressed only (df_job.raw) */
+    /* RECORD_NONE: documents. Else pieces, cut and raw mean nothing, and
+     * columns are what is picked of each record. */
+    enum record_format format;
+    const struct df_columns *columns;
     /* Looked at while reading: not 0 ends it with DF_INTERRUPTED. NULL: none.
      */
     const volatile sig_atomic_t *stop;
@@ -68,6 +91,7 @@ struct reader_counts {
     uint64_t truncated;       /* by the writer, or in segments */
     uint64_t undecodable;     /* in a content coding not known here */
     uint64_t already_decoded; /* documents, not coded as their head says */
+    uint64_t blank_lines;     /* of csv, tsv and ndjson; not in records */
 };
 
 struct reader_units {
@@ -103,6 +127,47 @@ void reader_close(struct reader *r); /* takes NULL */
 enum df_status reader_read(struct reader *r, struct reader_units *units,
                            size_t unit, reader_sink *sink, void *ctx,
                            struct df_error *err) DF_MUST_CHECK;
+
+/* ---- records ---- */
+
+/* Whether units must be scanned before their records are read. */
+bool reader_units_need_scan(const struct reader_units *units);
+enum df_status reader_scan(struct reader *r, struct reader_units *units,
+                           size_t unit, struct df_error *err) DF_MUST_CHECK;
+void reader_units_scanned(struct reader_units *units);
+
+/* Where records stand that a sink is given. (unit, index) is the order of
+ * arrival: files in the batch's order, records in a file's. */
+struct reader_place {
+    size_t unit;
+    uint64_t index; /* of the first record given, in its unit */
+    const struct batch_file *file;
+    struct reader *reader;
+};
+
+/* Called with some hundreds of records at a time. A failure stops the read
+ * and is returned from reader_read_records as it is. */
+typedef enum df_status reader_record_sink(void *ctx,
+                                          const struct reader_place *place,
+                                          const struct df_record *records,
+                                          size_t n, struct df_error *err);
+
+/* As reader_read. sink may not be NULL. */
+enum df_status reader_read_records(struct reader *r,
+                                   struct reader_units *units, size_t unit,
+                                   reader_record_sink *sink, void *ctx,
+                                   struct df_error *err) DF_MUST_CHECK;
+
+/* For sinks: the line of the file in which a record begins, from 1. Reads the
+ * file again up to there: for messages. */
+enum df_status reader_line(const struct reader_place *place,
+                           const struct df_record *record, uint64_t *line,
+                           struct df_error *err) DF_MUST_CHECK;
+
+/* For sinks: DF_INPUT and "BATCH/inserted/x.csv:LINE: why". */
+enum df_status reader_refuse(const struct reader_place *place,
+                             const struct df_record *record, const char *why,
+                             struct df_error *err);
 
 /* Of all that was read since reader_open: over the readers of a batch the
  * sums are the same for any number of them. */

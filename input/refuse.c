@@ -30,6 +30,15 @@ enum df_status refuse(struct df_error *err, const char *root, const char *path,
     return error_prefix(err, DF_INPUT, "%s", place(&out, root, path));
 }
 
+enum df_status refuse_at_line(struct df_error *err, const char *root,
+                              const char *path, uint64_t line)
+{
+    struct shown out;
+
+    return error_prefix(err, DF_INPUT, "%s:%llu", place(&out, root, path),
+                        (unsigned long long)line);
+}
+
 static bool is_of_the_system(int errnum)
 {
     return errnum == ENOMEM || errnum == EMFILE || errnum == ENFILE ||

@@ -1,6 +1,6 @@
 /*
  * units.h: what a unit of work is, for those who read it (private to
- * units.c and reader.c).
+ * units.c, reader.c and reader_records.c).
  */
 #ifndef INPUT_UNITS_H
 #define INPUT_UNITS_H
@@ -15,7 +15,22 @@ struct unit {
     size_t block;  /* where its hashes go; see units_range */
     ino_t inode;   /* of a split file, as it was planned; else 0 */
     bool is_split; /* a plain file that other units read parts of */
+    /* Of a split file of records: */
+    size_t head; /* see units_head */
+    bool parity; /* its quotes turn inside to outside; set by the scan */
+    bool inside; /* it begins between quotes; set after the scan */
 };
+
+/* How a split file of records begins. */
+struct unit_head {
+    size_t mark;       /* bytes of a byte order mark */
+    struct buf header; /* of csv and tsv; empty for others */
+};
+const struct unit_head *units_head(const struct reader_units *units, size_t i);
+struct unit *units_change(struct reader_units *units, size_t i);
+
+/* Whether the unit ends where its file does. */
+bool units_is_last(const struct reader_units *units, size_t i);
 
 const struct unit *units_at(const struct reader_units *units, size_t i);
 

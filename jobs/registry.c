@@ -1,13 +1,16 @@
 #include "jobs/registry.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "jobs/aggregate/aggregate.h"
 #include "jobs/links/links.h"
 #include "jobs/wordcount/wordcount.h"
 
 /* In order of name. */
-static const struct df_job *const jobs[] = { &links_job, &wordcount_job };
+static const struct df_job *const jobs[] = { &aggregate_job, &links_job,
+                                             &wordcount_job };
 enum { JOBS = sizeof jobs / sizeof jobs[0] };
 
 const struct df_job *registry_job(size_t i)
@@ -27,7 +30,27 @@ const struct df_job *registry_find(const char *name)
     return job;
 }
 
-const struct df_option registry_common[] = { { 0 } };
+const struct df_option registry_common[] = {
+    { .name = "window",
+      .initial = "none",
+      .values = "N|DURATION",
+      .help = "holds the last N batches, or those of the last DURATION by "
+              "interval=" },
+    { .name = "slide",
+      .initial = "1",
+      .values = "M|DURATION",
+      .help = "shows a result every M batches" },
+    { .name = "interval",
+      .initial = "none",
+      .values = "NUMBER|DURATION",
+      .help = "batches are placed by the number at the end of their names, or "
+              "by the date in them (1d, 6h)" },
+    { .name = "having",
+      .initial = "none",
+      .values = "VALUE>=K",
+      .help = "readers see only rows with a value of at least K: count>=2" },
+    { 0 }
+};
 
 static size_t count(const struct df_option *options)
 {
@@ -39,17 +62,29 @@ static size_t count(const struct df_option *options)
     return n;
 }
 
-/* The job's own options and the common ones, as one list. */
-static size_t option_count(const struct df_job *job)
+enum { LISTS = 3 };
+
+const struct df_option *registry_option(const struct df_job *job, size_t i)
 {
-    return count(job->options) + count(registry_common);
+    const struct df_option *const lists[LISTS] = { job->options,
+                                                   form_options(job),
+                                                   registry_common };
+
+    for (size_t k = 0; k < LISTS; k++) {
+        size_t n = count(lists[k]);
+
+        if (i < n) {
+            return &lists[k][i];
+        }
+        i -= n;
+    }
+    return NULL;
 }
 
-static const struct df_option *option_at(const struct df_job *job, size_t i)
+static size_t option_count(const struct df_job *job)
 {
-    size_t own = count(job->options);
-
-    return i < own ? &job->options[i] : &registry_common[i - own];
+    return count(job->options) + count(form_options(job)) +
+           count(registry_common);
 }
 
 static bool is_common(const struct df_job *job, size_t i)
@@ -63,8 +98,9 @@ static size_t option_find(const struct df_job *job, struct bytes name)
     size_t n = option_count(job);
     size_t i = 0;
 
-    while (i < n &&
-           !bytes_equal(bytes_of_string(option_at(job, i)->name), name)) {
+    while (
+        i < n &&
+        !bytes_equal(bytes_of_string(registry_option(job, i)->name), name)) {
         i++;
     }
     return i;
@@ -87,7 +123,7 @@ static enum df_status unknown_option(const struct df_job *job,
 
     for (size_t i = 0; ok && i < option_count(job); i++) {
         ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "",
-                        option_at(job, i)->name);
+                        registry_option(job, i)->name);
     }
     if (!ok) {
         buf_fini(&known);
@@ -101,29 +137,57 @@ static enum df_status unknown_option(const struct df_job *job,
     return DF_USAGE;
 }
 
+/* The value in a given "name=value" or "name"; NULL when there must be one
+ * and there is none. */
+static const char *value_of(const struct df_option *option, const char *equals)
+{
+    return equals != NULL ? equals + 1 : option->bare;
+}
+
+/* Another value for an option that has one. */
+static enum df_status append_to_list(char **list, const char *value,
+                                     struct df_error *err)
+{
+    size_t size = strlen(*list) + strlen(value) + 2;
+    char *both = malloc(size);
+
+    if (both == NULL) {
+        return error_no_memory(err);
+    }
+    (void)snprintf(both, size, "%s%s%s", *list,
+                   **list != '\0' && *value != '\0' ? "," : "", value);
+    free(*list);
+    *list = both;
+    return DF_OK;
+}
+
 /* Takes one "name=value". */
 static enum df_status set_option(struct jobspec *s, const char *given,
                                  struct df_error *err)
 {
     const char *equals = strchr(given, '=');
+    size_t len = equals != NULL ? (size_t)(equals - given) : strlen(given);
+    size_t i = option_find(s->job, bytes_of(given, len));
+    bool is_known = i < option_count(s->job);
     struct shown text = { { 0 } };
-    struct bytes name;
-    size_t i;
+    const char *value;
 
-    if (equals == NULL) {
+    if (!is_known && equals != NULL) {
+        return unknown_option(s->job, bytes_of(given, len), err);
+    }
+    value = is_known ? value_of(registry_option(s->job, i), equals) : NULL;
+    if (value == NULL) {
         return error_set(err, DF_USAGE, "'%s' is not of the form NAME=VALUE",
                          shown(&text, bytes_of_string(given)));
     }
-    name = bytes_of(given, (size_t)(equals - given));
-    i = option_find(s->job, name);
-    if (i == option_count(s->job)) {
-        return unknown_option(s->job, name, err);
+    if (s->values[i] != NULL && registry_option(s->job, i)->is_list) {
+        return append_to_list(&s->values[i], value, err);
     }
     if (s->values[i] != NULL) {
         return error_set(err, DF_USAGE, "option '%s' is given twice",
-                         option_at(s->job, i)->name);
+                         registry_option(s->job, i)->name);
     }
-    s->values[i] = strdup(equals + 1);
+    s->values[i] = strdup(value);
     return s->values[i] != NULL ? DF_OK : error_no_memory(err);
 }
 
@@ -131,10 +195,36 @@ static enum df_status set_initial(struct jobspec *s, struct df_error *err)
 {
     for (size_t i = 0; i < option_count(s->job); i++) {
         if (s->values[i] == NULL) {
-            s->values[i] = strdup(option_at(s->job, i)->initial);
+            s->values[i] = strdup(registry_option(s->job, i)->initial);
         }
         if (s->values[i] == NULL) {
             return error_no_memory(err);
+        }
+    }
+    return DF_OK;
+}
+
+/* format= is a common option; without one a file is a document. */
+static const char *format_of(const struct jobspec *s)
+{
+    size_t i = option_find(s->job, bytes_of_string("format"));
+
+    return i < option_count(s->job) ? s->values[i] : "document";
+}
+
+/* Values as the job spells them, for the definition. */
+static enum df_status make_canonical(struct jobspec *s, struct df_error *err)
+{
+    for (size_t i = 0; i < count(s->job->options); i++) {
+        const char *one = s->job->canonical(s->config, i);
+        char *copy = one != NULL ? strdup(one) : NULL;
+
+        if (one != NULL && copy == NULL) {
+            return error_no_memory(err);
+        }
+        if (copy != NULL) {
+            free(s->values[i]);
+            s->values[i] = copy;
         }
     }
     return DF_OK;
@@ -145,9 +235,14 @@ static enum df_status configure(struct jobspec *s, struct df_error *err)
     const struct df_settings settings = {
         .options = s->job->options,
         .values = (const char *const *)s->values,
+        .format = format_of(s),
     };
 
-    return s->job->configure(&settings, &s->config, err);
+    enum df_status status = s->job->configure(&settings, &s->config, err);
+
+    return status == DF_OK ? form_open(&s->form, s->job, s->config,
+                                       s->values + count(s->job->options), err)
+                           : status;
 }
 
 static void set_shape(struct jobspec *s)
@@ -183,6 +278,9 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
     if (st == DF_OK) {
         st = configure(s, err);
     }
+    if (st == DF_OK && job->canonical != NULL) {
+        st = make_canonical(s, err);
+    }
     if (st == DF_OK) {
         set_shape(s);
     } else {
@@ -193,6 +291,7 @@ enum df_status jobspec_open(struct jobspec *s, const struct df_job *job,
 
 void jobspec_close(struct jobspec *s)
 {
+    form_close(s->form);
     if (s->config != NULL) {
         s->job->release(s->config);
     }
@@ -228,14 +327,24 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     size_t best = n;
 
     for (size_t i = 0; i < n; i++) {
-        const char *candidate = option_at(job, i)->name;
+        const char *candidate = registry_option(job, i)->name;
 
         if ((name == NULL || strcmp(candidate, name) > 0) &&
-            (best == n || strcmp(candidate, option_at(job, best)->name) < 0)) {
+            (best == n ||
+             strcmp(candidate, registry_option(job, best)->name) < 0)) {
             best = i;
         }
     }
     return best;
+}
+
+/* Common options that are as they are initially, and empty lists. */
+static bool is_left_out(const struct jobspec *s, size_t i)
+{
+    const struct df_option *option = registry_option(s->job, i);
+
+    return (is_common(s->job, i) || option->is_list) &&
+           strcmp(s->values[i], option->initial) == 0;
 }
 
 bool jobspec_definition(const struct jobspec *s, struct buf *out)
@@ -248,9 +357,8 @@ bool jobspec_definition(const struct jobspec *s, struct buf *out)
     for (size_t k = 0; ok && k < n; k++) {
         size_t i = next_by_name(s->job, name);
 
-        name = option_at(s->job, i)->name;
-        if (is_common(s->job, i) &&
-            strcmp(s->values[i], option_at(s->job, i)->initial) == 0) {
+        name = registry_option(s->job, i)->name;
+        if (is_left_out(s, i)) {
             continue;
         }
         ok = buf_printf(out, " %s=", name) && append_value(out, s->values[i]);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "deltafold/job.h"
+#include "jobs/form.h"
 
 /* The i-th job in order of name, NULL past the last. */
 const struct df_job *registry_job(size_t i);
@@ -24,19 +25,23 @@ const struct df_job *registry_find(const char *name);
 struct jobspec {
     const struct df_job *job;
     void *config;          /* the job's own, made by configure */
-    char **values;         /* by option: the job's in its order, then the
-                              common ones; owned */
+    char **values;         /* by option, in the order of registry_option;
+                              owned */
+    struct form *form;     /* what files hold; never NULL */
     struct df_shape shape; /* of the rows under this config */
     unsigned components;   /* counted once */
 };
 
 /*
- * Options that every job has; the names are in registry_common. They are in
- * the definition only where they are not as they are initially, so that a
- * new one changes no view that is there.
+ * The options that a job has: its own, those of its kind (form.h), and those
+ * of every job, registry_common. All but its own are in the definition only
+ * where they are not as they are initially, so that a new one changes no view
+ * that is there.
  */
 extern const struct df_option registry_common[];
-/* The value of a common option; never NULL for a name in the list. */
+/* The i-th of them all, NULL past the last. */
+const struct df_option *registry_option(const struct df_job *job, size_t i);
+/* The value of an option; never NULL for a name that the job has. */
 const char *jobspec_common(const struct jobspec *s, const char *name);
 
 /* Unknown option, option given twice, bad value: DF_USAGE, naming it and

@@ -14,6 +14,7 @@
 
 #include "runtime/crew.h"
 #include "runtime/engine.h"
+#include "runtime/keeping.h"
 
 struct application {
     /* Set by the caller. */
@@ -27,6 +28,7 @@ struct application {
     bool *skip; /* by file of the batch: quarantined */
     struct crew *crew;
     struct install_negatives negatives;
+    struct keeping keeping; /* of a batch; the entry borrows from it */
     struct ledger_entry entry;
     struct buf quarantine; /* directory, with a NUL; empty: none */
 };

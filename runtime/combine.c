@@ -63,6 +63,7 @@ struct combine {
     bool is_sorted;        /* the last two say something */
     struct df_error error; /* goes with emitter.status */
     struct table_key batch[BATCH];
+    int64_t negated[DF_COMPONENTS_MAX]; /* a pair's values, deleted */
 };
 
 static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
@@ -70,6 +71,8 @@ static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
                       const int64_t *values);
 static void emit_keys(struct df_emitter *e, const struct df_key *keys,
                       size_t n);
+static void emit_pairs(struct df_emitter *e, const struct df_pair *pairs,
+                       size_t n);
 
 static enum df_status allocate(struct combine *c, struct df_error *err)
 {
@@ -99,6 +102,7 @@ enum df_status combine_open(struct combine **c,
     }
     combine->emitter.pair = emit_pair;
     combine->emitter.keys = emit_keys;
+    combine->emitter.pairs = emit_pairs;
     combine->plan = *plan;
     if (combine->plan.memory < MEMORY_MIN) {
         combine->plan.memory = MEMORY_MIN;
@@ -366,31 +370,76 @@ static struct table_slot *insert(struct combine *c, const struct table_key *k,
     return slot;
 }
 
-static void fail_overflow(struct combine *c, const struct table_slot *slot)
+/* Takes values off the numbers 1 to `last`, whatever they carry. */
+static void take_back(struct row_shape shape, int64_t *kept,
+                      const int64_t *values, unsigned last)
 {
-    struct row row = table_row(&c->table, slot->ref);
+    for (unsigned i = 1; i <= last; i++) {
+        bool is_wide = row_is_wide(shape, i);
 
-    c->emitter.status =
-        row_overflow(&c->error, c->plan.shape, row.head, row.tail);
+        row_number_subtract(is_wide, kept + i, values + i);
+        i += is_wide ? 1 : 0;
+    }
 }
 
+/* Adds values to those of a slot, where the first of them lies; false, and
+ * nothing is added, when a sum would leave its width. */
 static bool add_values(struct combine *c, struct table_slot *slot,
                        const int64_t *values)
 {
     int64_t *kept = table_values(&c->table, slot->ref);
-    int64_t v;
+    struct row_shape shape = c->plan.shape;
+    int64_t first;
 
-    if (__builtin_mul_overflow(values[0], c->sign, &v) ||
-        __builtin_add_overflow(slot->value, v, &slot->value)) {
+    if (__builtin_add_overflow(slot->value, values[0], &first)) {
         return false;
     }
-    for (unsigned i = 1; i < c->plan.shape.components; i++) {
-        if (__builtin_mul_overflow(values[i], c->sign, &v) ||
-            __builtin_add_overflow(kept[i], v, &kept[i])) {
+    for (unsigned i = 1; i < shape.components; i++) {
+        bool is_wide = row_is_wide(shape, i);
+
+        if (row_number_add(is_wide, kept + i, values + i) != 0) {
+            take_back(shape, kept, values, i);
             return false;
         }
+        i += is_wide ? 1 : 0;
     }
+    slot->value = first;
     return true;
+}
+
+/* The values as they count: negated where documents are deleted. NULL, and
+ * the emitter has failed, for what has no negative. */
+static const int64_t *signed_values(struct combine *c, struct bytes key,
+                                    const int64_t *values)
+{
+    if (c->sign > 0) {
+        return values;
+    }
+    if (!row_values_negate(c->plan.shape, c->negated, values)) {
+        c->emitter.status =
+            row_overflow(&c->error, c->plan.shape, key, bytes_of(NULL, 0));
+        return NULL;
+    }
+    return c->negated;
+}
+
+/*
+ * Adds where the sum would leave its width: the table is spilled, and the
+ * key begins anew. So nothing is refused for the order in which it came; the
+ * merge counts what partial sums carry and refuses when the whole does.
+ */
+static void add_apart(struct combine *c, const struct table_key *k,
+                      struct bytes key, const int64_t *values)
+{
+    struct table_slot *slot;
+
+    c->emitter.status = spill(c, &c->error);
+    if (c->emitter.status == DF_OK) {
+        slot = insert(c, k, key);
+        if (slot != NULL) {
+            (void)add_values(c, slot, values); /* to zeros */
+        }
+    }
 }
 
 static bool length_is_right(struct combine *c, struct bytes b,
@@ -440,6 +489,10 @@ static void add_pair(struct combine *c, struct bytes key, struct bytes element,
         row_values_zero(shape.components, values)) {
         return;
     }
+    values = signed_values(c, key, values);
+    if (values == NULL) {
+        return;
+    }
     buf_reset(&c->stored);
     if (!row_key_append(&c->stored, shape, key, element) ||
         !to_stored_key(c)) {
@@ -452,7 +505,7 @@ static void add_pair(struct combine *c, struct bytes key, struct bytes element,
         slot = insert(c, &k, key);
     }
     if (slot != NULL && !add_values(c, slot, values)) {
-        fail_overflow(c, slot);
+        add_apart(c, &k, key, values);
     }
 }
 
@@ -516,9 +569,9 @@ static void count_batch(struct combine *c, size_t n)
             }
             t = c->table;
         }
-        if (__builtin_add_overflow(slot->value, sign, &slot->value)) {
-            fail_overflow(c, slot);
-            return;
+        if (!add_values(c, slot, &sign)) {
+            add_apart(c, k, bytes_of(k->data, k->len), &sign);
+            t = c->table;
         }
     }
 }
@@ -539,6 +592,79 @@ static void emit_keys(struct df_emitter *e, const struct df_key *keys,
             add_keys_one_by_one(c, keys, some);
         }
         keys += some;
+        n -= some;
+    }
+}
+
+/* The same two loops for pairs. Records are sent for as well: values beyond
+ * the first are there. */
+static bool prepare_pairs(struct combine *c, const struct df_pair *pairs,
+                          size_t n)
+{
+    bool is_plain = true;
+
+    for (size_t i = 0; i < n; i++) {
+        struct table_key *k = &c->batch[i];
+
+        is_plain &= (pairs[i].key[0] != 0) & (pairs[i].key_len != 0) &
+                    (pairs[i].key_len <= ROW_HEAD_EXACT);
+        table_key(k, pairs[i].key, pairs[i].key_len);
+        __builtin_prefetch(table_home(&c->table, k), 1);
+    }
+    for (size_t i = 0; is_plain && i < n; i++) {
+        table_prefetch_record(&c->table, &c->batch[i]);
+    }
+    return is_plain;
+}
+
+static void sum_batch(struct combine *c, const struct df_pair *pairs, size_t n)
+{
+    unsigned components = c->plan.shape.components;
+
+    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
+        const struct table_key *k = &c->batch[i];
+        struct bytes key = bytes_of(k->data, k->len);
+        const int64_t *values = signed_values(c, key, pairs[i].values);
+        struct table_slot *slot = table_find(&c->table, k);
+
+        if (values == NULL || row_values_zero(components, values)) {
+            continue;
+        }
+        if (table_is_free(slot)) {
+            slot = insert(c, k, key);
+        }
+        if (slot != NULL && !add_values(c, slot, values)) {
+            add_apart(c, k, key, values);
+        }
+    }
+}
+
+static void add_one_by_one(struct combine *c, const struct df_pair *pairs,
+                           size_t n)
+{
+    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
+        add_pair(c, bytes_of(pairs[i].key, pairs[i].key_len),
+                 bytes_of(pairs[i].element, pairs[i].element_len),
+                 pairs[i].values);
+    }
+}
+
+static void emit_pairs(struct df_emitter *e, const struct df_pair *pairs,
+                       size_t n)
+{
+    struct combine *c = (struct combine *)e;
+
+    c->stats.pairs += n;
+    while (n > 0 && c->emitter.status == DF_OK) {
+        size_t some = n < BATCH ? n : BATCH;
+
+        if (c->plan.sample == 1 && !c->plan.shape.has_element &&
+            prepare_pairs(c, pairs, some)) {
+            sum_batch(c, pairs, some);
+        } else {
+            add_one_by_one(c, pairs, some);
+        }
+        pairs += some;
         n -= some;
     }
 }

@@ -1,6 +1,7 @@
 #include "runtime/crew.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,8 +30,8 @@ enum {
 struct worker {
     struct crew *crew;
     struct reader *reader;
-    struct combine *combine;
-    void *mapper;
+    struct combine *combine; /* NULL: records go to the plan's sink */
+    struct mapping mapping;
     bool reports;      /* the calling thread: shows progress */
     bool deletes;      /* what is being read is deleted */
     uint64_t inserted; /* documents mapped */
@@ -61,6 +62,41 @@ struct crew {
 
 /* ---- what options leave open ---- */
 
+static void *wait_at(void *barrier)
+{
+    (void)pthread_mutex_lock(barrier);
+    (void)pthread_mutex_unlock(barrier);
+    return NULL;
+}
+
+/* How many of n threads, with the one that calls, this system lets run at
+ * once: OpenMP would end the process with words and a status of its own when
+ * it cannot start one. Found out once. */
+static unsigned threads_startable(unsigned n)
+{
+    static unsigned tried;
+    static unsigned started;
+    pthread_mutex_t closed = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t threads[ENGINE_THREADS_MAX];
+    unsigned count = 0;
+
+    if (n <= tried) {
+        return n < started ? n : started;
+    }
+    (void)pthread_mutex_lock(&closed);
+    while (count + 1 < n &&
+           pthread_create(&threads[count], NULL, wait_at, &closed) == 0) {
+        count++;
+    }
+    (void)pthread_mutex_unlock(&closed);
+    for (unsigned i = 0; i < count; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    tried = n;
+    started = count + 1;
+    return started;
+}
+
 unsigned crew_threads(const struct engine_options *options)
 {
     unsigned n = options->threads;
@@ -69,12 +105,13 @@ unsigned crew_threads(const struct engine_options *options)
     if (n == 0) {
         n = (unsigned)omp_get_num_procs();
     }
+    n = n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
     /* Every worker has buffers and a table of some size: a small budget is
      * not for many. */
     room = 1 + (crew_memory(options) / 2 + THREADS_SPARE) /
                    (READER_MEMORY + WORKER_MEMORY_MIN);
     n = n > room ? (unsigned)room : n;
-    return n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
+    return threads_startable(n);
 }
 
 /* The container's limit, or 0. */
@@ -116,17 +153,24 @@ struct reader_cut crew_cut(const struct jobspec *job,
                            const struct engine_options *options)
 {
     size_t share = crew_memory(options) / WHOLE_SHARE;
-
-    share = share > WHOLE_MIN ? share : WHOLE_MIN;
-    return (struct reader_cut){
-        .pieces = job->job->pieces(job->config),
-        .raw = job->job->raw,
-        .cut = job->job->cut,
-        .config = job->config,
+    struct reader_cut cut = {
         .unit_size = options->unit_size,
         .stop = options->stop,
-        .whole_max = share / crew_threads(options),
+        .whole_max =
+            (share > WHOLE_MIN ? share : WHOLE_MIN) / crew_threads(options),
+        .format = mapping_format(job),
     };
+
+    if (cut.format != RECORD_NONE) {
+        cut.pieces = DF_PIECES_ORDERED;
+        cut.columns = &job->form->columns;
+        return cut;
+    }
+    cut.pieces = job->job->pieces(job->config);
+    cut.raw = job->job->raw;
+    cut.cut = job->job->cut;
+    cut.config = job->config;
+    return cut;
 }
 
 /* ---- opening ---- */
@@ -149,11 +193,13 @@ static enum df_status worker_open(struct worker *w, struct crew *c,
     enum df_status status = reader_open(&w->reader, &cut, err);
 
     w->crew = c;
-    if (status == DF_OK) {
-        status = combine_open(&w->combine, &plan, err);
+    if (status != DF_OK || p->records != NULL) {
+        return status;
     }
+    status = combine_open(&w->combine, &plan, err);
     if (status == DF_OK) {
-        status = p->job->job->mapper_open(p->job->config, &w->mapper, err);
+        status = mapping_open(&w->mapping, p->job, combine_emitter(w->combine),
+                              cut.whole_max, err);
     }
     return status;
 }
@@ -198,7 +244,7 @@ void crew_close(struct crew *c)
         reduce_close(c->reducers[i]);
     }
     for (unsigned i = 0; c->workers != NULL && i < c->plan.threads; i++) {
-        c->plan.job->job->mapper_close(c->workers[i].mapper);
+        mapping_close(&c->workers[i].mapping);
         combine_close(c->workers[i].combine);
         reader_close(c->workers[i].reader);
     }
@@ -249,9 +295,58 @@ static enum df_status map_piece(void *ctx, const struct df_piece *piece,
         w->deleted += w->deletes ? 1 : 0;
         w->inserted += w->deletes ? 0 : 1;
     }
-    w->crew->plan.job->job->map(w->mapper, piece, combine_emitter(w->combine));
+    mapping_piece(&w->mapping, piece);
     report(w);
     return combine_status(w->combine, err);
+}
+
+/* What the table refuses is of one of many records: says at least where. */
+static enum df_status name_file(const struct worker *w,
+                                const struct batch_file *file,
+                                struct df_error *err)
+{
+    struct shown batch;
+    struct shown path;
+
+    return error_prefix(err, DF_INPUT, "%s/%s",
+                        shown(&batch, bytes_of_string(w->crew->batch->path)),
+                        shown(&path, bytes_of_string(file->path)));
+}
+
+/* Some records of a file: the map step. */
+static enum df_status map_records(void *ctx, const struct reader_place *place,
+                                  const struct df_record *records, size_t n,
+                                  struct df_error *err)
+{
+    struct worker *w = ctx;
+    const struct crew_plan *p = &w->crew->plan;
+    enum df_status status;
+
+    w->deleted += w->deletes ? n : 0;
+    w->inserted += w->deletes ? 0 : n;
+    report(w);
+    if (p->records != NULL) {
+        return p->records(p->records_ctx, (unsigned)(w - w->crew->workers),
+                          place, records, n, err);
+    }
+    status = mapping_records(&w->mapping, place, records, n, err);
+    if (status != DF_OK) {
+        return status;
+    }
+    status = combine_status(w->combine, err);
+    return status == DF_INPUT ? name_file(w, place->file, err) : status;
+}
+
+static enum df_status read_by(struct worker *w, size_t unit, bool skip)
+{
+    struct crew *c = w->crew;
+
+    if (skip || mapping_format(c->plan.job) == RECORD_NONE) {
+        return reader_read(w->reader, &c->units, unit, skip ? NULL : map_piece,
+                           w, &w->err);
+    }
+    return reader_read_records(w->reader, &c->units, unit, map_records, w,
+                               &w->err);
 }
 
 static void read_unit(struct worker *w, size_t unit)
@@ -262,19 +357,21 @@ static void read_unit(struct worker *w, size_t unit)
     bool skip = c->skip != NULL && c->skip[number];
 
     w->deletes = file->section == BATCH_DELETED;
-    combine_sign(w->combine, w->deletes ? -1 : 1);
-    w->status = reader_read(w->reader, &c->units, unit,
-                            skip ? NULL : map_piece, w, &w->err);
-    if (w->status != DF_OK) {
-        w->failed_unit = unit;
-        __atomic_store_n(&c->failed, 1, __ATOMIC_RELAXED);
+    if (w->combine != NULL) {
+        combine_sign(w->combine, w->deletes ? -1 : 1);
     }
+    w->status = read_by(w, unit, skip);
     (void)__atomic_add_fetch(
         &c->done_bytes, reader_unit_bytes(&c->units, unit), __ATOMIC_RELAXED);
 }
 
+static void scan_unit(struct worker *w, size_t unit)
+{
+    w->status = reader_scan(w->reader, &w->crew->units, unit, &w->err);
+}
+
 /* Takes units, in order, until none is left or one has failed. */
-static void work(struct worker *w)
+static void work(struct worker *w, void (*step)(struct worker *, size_t unit))
 {
     struct crew *c = w->crew;
 
@@ -285,7 +382,11 @@ static void work(struct worker *w)
         if (unit >= c->units.count) {
             break;
         }
-        read_unit(w, unit);
+        step(w, unit);
+        if (w->status != DF_OK) {
+            w->failed_unit = unit;
+            __atomic_store_n(&c->failed, 1, __ATOMIC_RELAXED);
+        }
         report(w);
     }
 }
@@ -322,6 +423,33 @@ static void choose_team(struct crew *c)
     c->team = team > c->team ? team : c->team;
 }
 
+/* One step for every unit, by the team. */
+static enum df_status work_all(struct crew *c,
+                               void (*step)(struct worker *, size_t unit),
+                               struct df_error *err)
+{
+    c->next_unit = 0;
+#pragma omp parallel for num_threads(c->team) schedule(static, 1)
+    for (unsigned i = 0; i < c->team; i++) {
+        work(&c->workers[i], step);
+    }
+    return first_failure(c, err);
+}
+
+static enum df_status read_units(struct crew *c, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    if (reader_units_need_scan(&c->units)) {
+        status = work_all(c, scan_unit, err);
+        reader_units_scanned(&c->units);
+    }
+    if (status == DF_OK) {
+        status = work_all(c, read_unit, err);
+    }
+    return status == DF_OK ? reader_finish(&c->units, err) : status;
+}
+
 enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
                         struct df_error *err)
 {
@@ -333,21 +461,13 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
     }
     c->batch = batch;
     c->skip = skip;
-    c->next_unit = 0;
     c->done_bytes = 0;
     c->total_bytes = 0;
     for (size_t i = 0; i < batch->file_count; i++) {
         c->total_bytes += batch->files[i].length;
     }
     choose_team(c);
-#pragma omp parallel for num_threads(c->team) schedule(static, 1)
-    for (unsigned i = 0; i < c->team; i++) {
-        work(&c->workers[i]);
-    }
-    status = first_failure(c, err);
-    if (status == DF_OK) {
-        status = reader_finish(&c->units, err);
-    }
+    status = read_units(c, err);
     reader_units_fini(&c->units);
     return status;
 }
@@ -402,25 +522,39 @@ struct reduce_bound crew_bound(const struct crew *c, unsigned part)
     return reduce_bound(c->reducers[part]);
 }
 
+static void add_pairs(struct crew_stats *sum, struct combine *combine)
+{
+    struct combine_stats one = combine_stats(combine);
+    const struct df_emitter *e = combine_emitter(combine);
+
+    sum->pairs += one.pairs;
+    sum->spills += one.spills;
+    for (unsigned k = 0; k < DF_COUNTERS_MAX; k++) {
+        sum->counters[k] += e->counters[k];
+    }
+}
+
+static void add_read(struct crew_stats *sum, const struct worker *w,
+                     bool is_records)
+{
+    struct reader_counts counts = reader_counts(w->reader);
+
+    sum->inserted += w->inserted;
+    sum->deleted += w->deleted;
+    sum->records += counts.records + counts.blank_lines;
+    sum->skipped += counts.records - counts.documents + counts.blank_lines;
+    sum->records += is_records ? w->inserted + w->deleted : 0;
+}
+
 struct crew_stats crew_stats(const struct crew *c)
 {
+    bool is_records = mapping_format(c->plan.job) != RECORD_NONE;
     struct crew_stats sum = { 0 };
 
     for (unsigned i = 0; i < c->plan.threads; i++) {
-        struct combine *combine = c->workers[i].combine;
-        struct combine_stats one = combine_stats(combine);
-        const struct df_emitter *e = combine_emitter(combine);
-
-        struct reader_counts records = reader_counts(c->workers[i].reader);
-
-        sum.inserted += c->workers[i].inserted;
-        sum.deleted += c->workers[i].deleted;
-        sum.records += records.records;
-        sum.skipped += records.records - records.documents;
-        sum.pairs += one.pairs;
-        sum.spills += one.spills;
-        for (unsigned k = 0; k < DF_COUNTERS_MAX; k++) {
-            sum.counters[k] += e->counters[k];
+        add_read(&sum, &c->workers[i], is_records);
+        if (c->workers[i].combine != NULL) {
+            add_pairs(&sum, c->workers[i].combine);
         }
     }
     return sum;

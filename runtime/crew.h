@@ -13,9 +13,21 @@
 #ifndef RUNTIME_CREW_H
 #define RUNTIME_CREW_H
 
-#include "input/reader.h"
 #include "runtime/engine.h"
+#include "runtime/mapping.h"
 #include "runtime/reduce.h"
+
+/*
+ * Where records go instead of to the job's map, for those who keep their
+ * order (fold jobs). Called on the workers' threads, each of which has a
+ * number below plan.threads; (place->unit, place->index) is the order of
+ * arrival, place->file the file with its section. reader_refuse(place, ...)
+ * refuses one of the records, naming file and line.
+ */
+typedef enum df_status crew_records(void *ctx, unsigned worker,
+                                    const struct reader_place *place,
+                                    const struct df_record *records, size_t n,
+                                    struct df_error *err);
 
 struct crew_plan {
     const struct jobspec *job;
@@ -26,6 +38,11 @@ struct crew_plan {
     const char *scratch;
     uint64_t sample; /* 1: everything */
     const struct engine_options *options;
+    /* Not NULL: gets all records; the view must have a record format. Then
+     * there are no mappers and no tables: crew_finish and crew_reduce may not
+     * be called, and shape, parts, scratch and sample mean nothing. */
+    crew_records *records;
+    void *records_ctx;
 };
 
 struct crew;
@@ -46,10 +63,11 @@ struct reduce_bound crew_bound(const struct crew *c, unsigned part);
 
 /* Sums over all workers; after crew_finish. */
 struct crew_stats {
-    uint64_t inserted; /* documents */
+    uint64_t inserted; /* documents; with a record format: records */
     uint64_t deleted;
-    uint64_t records; /* of archives (WARC) */
-    uint64_t skipped; /* of these: no documents */
+    uint64_t records; /* of archives (WARC), or of files of records, with
+                         their empty lines */
+    uint64_t skipped; /* of these: no documents, empty lines */
     uint64_t pairs;
     uint64_t spills;
     uint64_t counters[DF_COUNTERS_MAX];

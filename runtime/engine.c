@@ -37,6 +37,7 @@ enum df_status application_init(struct application *a, struct df_error *err)
 void application_fini(struct application *a)
 {
     crew_close(a->crew);
+    keeping_fini(&a->keeping);
     install_negatives_fini(&a->negatives);
     buf_fini(&a->quarantine);
     free(a->skip);
@@ -69,16 +70,25 @@ enum df_status application_map(struct application *a, unsigned parts,
     return status;
 }
 
-/* Now that the content is known: is it a repeat under another name? */
+/* Now that the content is known: is it a repeat under another name? And what
+ * will it do to the runs that are kept? */
 static enum df_status check_content(struct application *a,
                                     struct df_error *err)
 {
+    struct crew_stats stats = crew_stats(a->crew);
     struct snapshot *s;
     enum df_status status = snapshot_open(&s, a->v, err);
 
     if (status == DF_OK) {
-        status =
-            plan_check_content(s, a->batch, a->entry.digest, a->options, err);
+        /* Two batches of nothing but a header are not one batch twice. */
+        if (stats.inserted + stats.deleted > 0) {
+            status = plan_check_content(s, a->batch, a->entry.digest,
+                                        a->options, err);
+        }
+        if (status == DF_OK) {
+            status =
+                keeping_batch(&a->keeping, s, a->job, a->batch->name, err);
+        }
         snapshot_close(s);
     }
     return status;
@@ -172,7 +182,11 @@ static enum df_status install(struct application *a, struct df_error *err)
         .file_count = a->batch->file_count,
         .memory = crew_memory(a->options) / 4,
         .threads = crew_threads(a->options),
-        .allow_negative = a->options->on_negative == ENGINE_NEGATIVE_ALLOW,
+        .keep = a->keeping.keep,
+        /* A window holds the net change of its batches: what is deleted in it
+         * may have been inserted before it. */
+        .allow_negative = a->keeping.is_window ||
+                          a->options->on_negative == ENGINE_NEGATIVE_ALLOW,
         .record_high = a->raises_high,
         .started_us = a->started_us,
         .stop = a->options->stop,
@@ -183,6 +197,7 @@ static enum df_status install(struct application *a, struct df_error *err)
         return error_no_memory(err);
     }
     application_deal(a, view_definition(a->v)->shards, shards);
+    keeping_fill(&a->keeping, &a->entry);
     status = install_batch(a->v, &b, &a->negatives, err);
     free(files);
     return status;

@@ -57,6 +57,7 @@ enum engine_outcome {
     ENGINE_APPLIED,         /* now in the view */
     ENGINE_WOULD_APPLY,     /* dry run */
     ENGINE_ALREADY_APPLIED, /* same name, same content */
+    ENGINE_UNDONE,          /* same name, same content, but undone */
     ENGINE_COVERED,         /* not after the batch of the last rebuild */
     ENGINE_NOT_READY        /* no _SUCCESS, with require_marker */
 };
@@ -106,6 +107,32 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
                               const struct engine_options *options,
                               struct ledger_entry *entry,
                               struct df_error *err) DF_MUST_CHECK;
+
+/*
+ * Takes a past batch, by name or "#SEQ", out of the rows, or (redo) puts one
+ * that was undone back; an entry of its own, exactly once. DF_LEDGER where
+ * that cannot be done exactly: the batch is not applied (not undone), its run
+ * is not kept any more, or the view is one that engine_allows_undo refuses.
+ * Rows that would become negative: DF_INPUT, unless on_negative is ALLOW.
+ * *entry is filled; its strings are static, or name's.
+ */
+enum df_status engine_undo(struct view *v, const struct jobspec *job,
+                           const char *batch, bool redo,
+                           const struct engine_options *options,
+                           struct ledger_entry *entry, struct buf *name,
+                           struct df_error *err) DF_MUST_CHECK;
+
+/* Whether single batches can be taken out of views of this job: DF_LEDGER
+ * with the reason where they cannot. */
+enum df_status engine_allows_undo(const struct jobspec *job,
+                                  struct df_error *err) DF_MUST_CHECK;
+
+/* Checks the options of the view that are not the job's own (window=,
+ * having= ...), and fills in what having= comes to. DF_USAGE, naming the
+ * option. */
+enum df_status engine_check_options(const struct jobspec *job,
+                                    struct view_having *having,
+                                    struct df_error *err) DF_MUST_CHECK;
 
 /* One difference between a view and a recomputation. */
 struct engine_difference {

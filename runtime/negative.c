@@ -1,5 +1,6 @@
 #include "runtime/negative.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/crew.h"
@@ -15,7 +16,8 @@ struct finder {
     size_t wanted_count;
     struct buf row_key;
     struct buf found; /* the first wanted row that was emitted */
-    void *mapper;
+    uint64_t line;    /* of the record that did; 0: a document did */
+    struct mapping mapping;
     const struct engine_options *options;
 };
 
@@ -62,9 +64,18 @@ static void find_keys(struct df_emitter *e, const struct df_key *keys,
     }
 }
 
+static void find_pairs(struct df_emitter *e, const struct df_pair *pairs,
+                       size_t n)
+{
+    for (size_t i = 0; i < n && e->status == DF_OK; i++) {
+        look_for((struct finder *)e, bytes_of(pairs[i].key, pairs[i].key_len),
+                 bytes_of(pairs[i].element, pairs[i].element_len));
+    }
+}
+
 static void finder_close(struct finder *f)
 {
-    f->job->job->mapper_close(f->mapper);
+    mapping_close(&f->mapping);
     buf_fini(&f->row_key);
     buf_fini(&f->found);
     free(f->wanted);
@@ -78,7 +89,9 @@ static enum df_status finder_open(struct finder *f,
     const uint8_t *at = negatives->keys.data;
 
     *f = (struct finder){
-        .emitter = { .pair = find_pair, .keys = find_keys },
+        .emitter = { .pair = find_pair,
+                     .keys = find_keys,
+                     .pairs = find_pairs },
         .job = c->job,
         .shape = c->shape,
         .options = c->options,
@@ -95,28 +108,93 @@ static enum df_status finder_open(struct finder *f,
     }
     f->wanted_count = negatives->count;
     qsort(f->wanted, f->wanted_count, sizeof *f->wanted, compare_wanted);
-    return c->job->job->mapper_open(c->job->config, &f->mapper, err);
+    return mapping_open(&f->mapping, c->job, &f->emitter,
+                        crew_cut(c->job, c->options).whole_max, err);
 }
 
-static enum df_status map_to_finder(void *ctx, const struct df_piece *piece,
-                                    struct df_error *err)
+static enum df_status look_up_stop(const struct finder *f,
+                                   struct df_error *err)
+{
+    return f->options->stop != NULL && *f->options->stop != 0
+               ? error_set(err, DF_INTERRUPTED, "interrupted")
+               : DF_OK;
+}
+
+static enum df_status map_piece(void *ctx, const struct df_piece *piece,
+                                struct df_error *err)
 {
     struct finder *f = ctx;
+    enum df_status status = look_up_stop(f, err);
 
-    if (f->options->stop != NULL && *f->options->stop != 0) {
-        return error_set(err, DF_INTERRUPTED, "interrupted");
+    if (status != DF_OK) {
+        return status;
     }
-    f->job->job->map(f->mapper, piece, &f->emitter);
+    mapping_piece(&f->mapping, piece);
     return f->emitter.status == DF_OK ? DF_OK : error_no_memory(err);
+}
+
+static enum df_status map_record(struct finder *f,
+                                 const struct reader_place *place,
+                                 const struct df_record *record,
+                                 struct df_error *err)
+{
+    bool was_found = f->found.len > 0;
+    enum df_status status =
+        mapping_records(&f->mapping, place, record, 1, err);
+
+    if (status == DF_OK && f->emitter.status != DF_OK) {
+        status = error_no_memory(err);
+    }
+    if (status == DF_OK && f->found.len > 0 && !was_found) {
+        status = reader_line(place, record, &f->line, err);
+    }
+    return status;
+}
+
+/* One by one: which it was is to be said. */
+static enum df_status map_records(void *ctx, const struct reader_place *place,
+                                  const struct df_record *records, size_t n,
+                                  struct df_error *err)
+{
+    struct finder *f = ctx;
+    enum df_status status = look_up_stop(f, err);
+
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
+        status = map_record(f, place, &records[i], err);
+    }
+    return status;
+}
+
+static enum df_status scan_units(struct reader *r, struct reader_units *units,
+                                 struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    if (!reader_units_need_scan(units)) {
+        return DF_OK;
+    }
+    for (size_t i = 0; status == DF_OK && i < units->count; i++) {
+        status = reader_scan(r, units, i, err);
+    }
+    reader_units_scanned(units);
+    return status;
+}
+
+static enum df_status find_in_unit(struct finder *f, struct reader *r,
+                                   struct reader_units *units, size_t unit,
+                                   struct df_error *err)
+{
+    return mapping_format(f->job) == RECORD_NONE
+               ? reader_read(r, units, unit, map_piece, f, err)
+               : reader_read_records(r, units, unit, map_records, f, err);
 }
 
 /* Maps the deleted documents that are not skipped; calls hit for each that
  * emits a wanted row until it returns false. */
-static enum df_status each_culprit(struct finder *f, struct batch *batch,
-                                   const bool *skip,
-                                   bool (*hit)(void *ctx, size_t file,
-                                               struct bytes row_key),
-                                   void *ctx, struct df_error *err)
+static enum df_status each_culprit(
+    struct finder *f, struct batch *batch, const bool *skip,
+    bool (*hit)(void *ctx, size_t file, uint64_t line, struct bytes row_key),
+    void *ctx, struct df_error *err)
 {
     struct reader_cut cut = crew_cut(f->job, f->options);
     struct reader_units units;
@@ -129,6 +207,9 @@ static enum df_status each_culprit(struct finder *f, struct batch *batch,
         return status;
     }
     status = reader_open(&reader, &cut, err);
+    if (status == DF_OK) {
+        status = scan_units(reader, &units, err);
+    }
     for (size_t i = 0; status == DF_OK && more && i < units.count; i++) {
         const struct batch_file *file = reader_unit_file(&units, i);
         size_t number = (size_t)(file - batch->files);
@@ -136,11 +217,12 @@ static enum df_status each_culprit(struct finder *f, struct batch *batch,
         if (file->section != BATCH_DELETED || skip[number] || number == last) {
             continue;
         }
-        status = reader_read(reader, &units, i, map_to_finder, f, err);
+        status = find_in_unit(f, reader, &units, i, err);
         if (status == DF_OK && f->found.len > 0) {
             last = number;
-            more = hit(ctx, number, buf_bytes(&f->found));
+            more = hit(ctx, number, f->line, buf_bytes(&f->found));
             buf_reset(&f->found);
+            f->line = 0;
         }
     }
     reader_close(reader);
@@ -153,6 +235,7 @@ static enum df_status each_culprit(struct finder *f, struct batch *batch,
 /* A deletion that emits a row that would be negative. */
 struct suspect {
     size_t file;
+    uint64_t line;          /* of the first such record; 0: it is a document */
     struct hash128 id;      /* hash of the document's id */
     struct hash128 content; /* of the bytes on disk */
     /* Insertions less deletions that the ledger knows: of this id; of this
@@ -191,7 +274,8 @@ static bool grow_suspects(struct suspects *s)
     return true;
 }
 
-static bool suspect_file(void *ctx, size_t file, struct bytes row_key)
+static bool suspect_file(void *ctx, size_t file, uint64_t line,
+                         struct bytes row_key)
 {
     struct suspects *s = ctx;
     const struct batch_file *f = &s->batch->files[file];
@@ -202,9 +286,9 @@ static bool suspect_file(void *ctx, size_t file, struct bytes row_key)
         return false;
     }
     one = &s->list[s->count++];
-    *one = (struct suspect){ .file = file,
-                             .id = hash128(f->id, 0),
-                             .content = f->hash };
+    *one = (struct suspect){
+        .file = file, .line = line, .id = hash128(f->id, 0), .content = f->hash
+    };
     s->failed = !buf_append(&one->row_key, row_key.data, row_key.len);
     return !s->failed;
 }
@@ -269,6 +353,11 @@ enum guilt { NO_GUILT, OTHER_BYTES, UNKNOWN_DOCUMENT };
 
 static enum guilt guilt_of(const struct suspect *s)
 {
+    /* The ledger knows files, and records come and go in files of any
+     * name. */
+    if (s->line > 0) {
+        return NO_GUILT;
+    }
     if (s->id_alive <= 0) {
         return UNKNOWN_DOCUMENT;
     }
@@ -330,6 +419,15 @@ static const struct suspect *first_of_worst(const struct suspects *s)
     return first;
 }
 
+static const char *line_text(char *out, size_t size, uint64_t line)
+{
+    out[0] = '\0';
+    if (line > 0) {
+        (void)snprintf(out, size, ", line %llu,", (unsigned long long)line);
+    }
+    return out;
+}
+
 static const char *what_it_did(enum guilt guilt)
 {
     switch (guilt) {
@@ -353,6 +451,7 @@ static enum df_status name_suspect(const struct negative_case *c,
     struct shown document;
     struct shown shown_key;
     struct shown shown_element;
+    char line[40];
     struct shown name;
 
     if (!row_decode(c->shape, buf_bytes(&s->row_key), &room, &key, &element)) {
@@ -360,13 +459,14 @@ static enum df_status name_suspect(const struct negative_case *c,
     }
     (void)error_set(
         err, DF_INPUT,
-        "batch '%s': document '%s' %s: key '%s'%s%s%s would become negative: "
+        "batch '%s': document '%s'%s %s: key '%s'%s%s%s would become "
+        "negative: "
         "nothing was applied (--on-negative=quarantine leaves such documents "
         "out)",
         shown(&name, bytes_of_string(c->batch->name)),
         shown(&document, c->batch->files[s->file].id),
-        what_it_did(guilt_of(s)), shown(&shown_key, key),
-        c->shape.has_element ? ", element '" : "",
+        line_text(line, sizeof line, s->line), what_it_did(guilt_of(s)),
+        shown(&shown_key, key), c->shape.has_element ? ", element '" : "",
         c->shape.has_element ? shown(&shown_element, element) : "",
         c->shape.has_element ? "'" : "");
     buf_fini(&room);

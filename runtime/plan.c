@@ -41,6 +41,26 @@ static enum df_status looks_same(struct snapshot *s, uint64_t seq,
     return status;
 }
 
+/* The name of an undone batch, with other content: the batch as it should
+ * have been, which comes late. */
+static enum df_status place_corrected(struct plan *p,
+                                      const struct batch *batch,
+                                      const struct engine_options *options,
+                                      struct df_error *err)
+{
+    struct shown name;
+
+    p->outcome = ENGINE_APPLIED;
+    p->raises_high = false;
+    if (options->allow_late) {
+        return DF_OK;
+    }
+    return error_set(err, DF_LEDGER,
+                     "batch '%s': was undone and its content has changed "
+                     "since: apply it as it is now with --allow-late",
+                     shown(&name, bytes_of_string(batch->name)));
+}
+
 static enum df_status check_applied(struct plan *p, struct snapshot *s,
                                     const struct jobspec *job,
                                     struct batch *batch,
@@ -52,13 +72,17 @@ static enum df_status check_applied(struct plan *p, struct snapshot *s,
     bool same;
     enum df_status status = looks_same(s, p->entry.seq, batch, &same, err);
 
-    p->outcome = ENGINE_ALREADY_APPLIED;
+    p->outcome = p->entry.undone ? ENGINE_UNDONE : ENGINE_ALREADY_APPLIED;
     if (status != DF_OK || (same && !options->paranoid)) {
         return status;
     }
     status = crew_hash(job, batch, options, err);
     if (status == DF_OK) {
         status = batch_digest(batch, &digest, err);
+    }
+    if (status == DF_OK && p->entry.undone &&
+        !hash128_equal(digest, p->entry.digest)) {
+        return place_corrected(p, batch, options, err);
     }
     if (status == DF_OK && !hash128_equal(digest, p->entry.digest)) {
         status = error_set(
@@ -159,7 +183,7 @@ enum df_status plan_check_content(struct snapshot *s,
         return DF_OK;
     }
     status = snapshot_ledger_by_digest(s, digest, &e, &found, err);
-    if (status != DF_OK || !found) {
+    if (status != DF_OK || !found || e.undone) {
         return status;
     }
     return error_set(err, DF_LEDGER,

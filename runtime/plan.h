@@ -13,8 +13,8 @@
 
 struct plan {
     enum engine_outcome outcome; /* APPLIED: it is to be applied */
-    struct ledger_entry entry;   /* ALREADY_APPLIED: what is there; borrowed
-                                    from the snapshot */
+    struct ledger_entry entry;   /* ALREADY_APPLIED, UNDONE: what is there;
+                                    borrowed from the snapshot */
     bool raises_high;            /* the name comes after all that are there */
 };
 
@@ -32,7 +32,8 @@ enum df_status plan_batch(struct plan *p, struct snapshot *s,
                           struct df_error *err) DF_MUST_CHECK;
 
 /* By content, once it is known: the same content under another name is
- * refused unless it is allowed. A batch without files repeats nothing. */
+ * refused unless it is allowed. A batch without files repeats nothing, nor
+ * does one whose files hold no record: the caller knows which. */
 enum df_status plan_check_content(struct snapshot *s,
                                   const struct batch *batch,
                                   struct hash128 digest,

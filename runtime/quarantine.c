@@ -1,6 +1,7 @@
 /* Copies of the documents that --on-negative=quarantine leaves out. */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -218,6 +219,29 @@ static enum df_status name_directory(const char *view_path, const char *batch,
     return ok ? DF_OK : error_no_memory(err);
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind,
+                      struct FTW *ftw)
+{
+    (void)st;
+    (void)kind;
+    (void)ftw;
+    return remove(path);
+}
+
+/* What is there is from an earlier try that did not come to its commit: a
+ * batch that was applied is not tried again. */
+static enum df_status remove_left_over(const char *directory,
+                                       struct df_error *err)
+{
+    enum { DESCRIPTORS = 8 };
+
+    if (nftw(directory, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS) != 0 &&
+        errno != ENOENT) {
+        return error_errno(err, errno, "%s: cannot remove", directory);
+    }
+    return DF_OK;
+}
+
 enum df_status negative_quarantine(const char *view_path,
                                    const struct batch *batch, const bool *skip,
                                    struct buf *directory, struct df_error *err)
@@ -226,6 +250,9 @@ enum df_status negative_quarantine(const char *view_path,
     enum df_status status =
         name_directory(view_path, batch->name, directory, err);
 
+    if (status == DF_OK) {
+        status = remove_left_over((const char *)directory->data, err);
+    }
     for (size_t i = 0; status == DF_OK && i < batch->file_count; i++) {
         if (!skip[i]) {
             continue;

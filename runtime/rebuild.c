@@ -113,8 +113,18 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
     struct batch documents;
     struct standing to = { 0 };
     struct application a = { .v = v, .job = job, .options = options };
-    enum df_status status = batch_scan_tree(&documents, dir, err);
+    struct window w;
+    enum df_status status = window_of(&w, job, err);
 
+    if (status == DF_OK && w.size > 0) {
+        status = error_set(err, DF_USAGE,
+                           "the view has a window: which documents are in it "
+                           "is told by its batches alone: make a new view "
+                           "with 'deltafold init' and run them");
+    }
+    if (status == DF_OK) {
+        status = batch_scan_tree(&documents, dir, err);
+    }
     if (status != DF_OK) {
         return status;
     }

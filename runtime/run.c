@@ -129,9 +129,12 @@ static enum df_status run_scanned(const struct run *r, struct batch *batch,
     status = plan_batch(&plan, s, r->job, batch, r->options, r->err);
     apply_it = status == DF_OK && plan.outcome == ENGINE_APPLIED;
     if (status == DF_OK && !apply_it) {
-        report_batch(
-            r, plan.outcome, batch,
-            plan.outcome == ENGINE_ALREADY_APPLIED ? &plan.entry : NULL, NULL);
+        report_batch(r, plan.outcome, batch,
+                     plan.outcome == ENGINE_COVERED ||
+                             plan.outcome == ENGINE_NOT_READY
+                         ? NULL
+                         : &plan.entry,
+                     NULL);
     }
     if (apply_it && r->options->dry_run) {
         status = try_dry(r, s, batch);

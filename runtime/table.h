@@ -262,6 +262,23 @@ static inline struct table_slot *table_home(const struct table *t,
     return &t->cells[k->tag >> t->shift].slot;
 }
 
+/* Sends for the record of a key, or of another with the same tag: its first
+ * line and the one with its end, which most often are two. */
+static inline void table_prefetch_record(const struct table *t,
+                                         const struct table_key *k)
+{
+    size_t i = k->tag >> t->shift;
+    const uint8_t *record;
+
+    while (!table_is_free(&t->cells[i].slot) &&
+           t->cells[i].slot.tag != k->tag) {
+        i = (i + 1) & (t->slots - 1);
+    }
+    record = t->records + (size_t)t->cells[i].slot.ref * TABLE_UNIT;
+    __builtin_prefetch(record, 1);
+    __builtin_prefetch(record + t->key_offset + k->len, 1);
+}
+
 static inline bool table_has_key(const struct table *t, uint32_t ref,
                                  const struct table_key *k)
 {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "runtime/crew.h"
+#include "runtime/window.h"
+#include "state/history.h"
 
 enum { SHOWN_MAX = 20 /* differences given to the caller, and per shard */ };
 
@@ -33,6 +35,7 @@ struct verification {
     const struct jobspec *job;
     const struct engine_options *options;
     uint64_t sample;
+    bool has_window;
     struct snapshot *snapshot;
     struct crew *crew;
     struct row_shape shape;
@@ -127,7 +130,7 @@ static enum df_status map_entry(struct verification *v,
     struct shown name;
     enum df_status status;
 
-    if (e->kind != LEDGER_BATCH) {
+    if (e->kind == LEDGER_REBUILD) {
         return error_set(err, DF_USAGE,
                          "the view was rebuilt from documents, its batches "
                          "alone do not give it: verify it against a "
@@ -146,6 +149,24 @@ static enum df_status map_entry(struct verification *v,
     return status;
 }
 
+/* Whether an entry is of a batch that the rows do not hold, or of none. */
+static enum df_status is_out(struct verification *v,
+                             const struct ledger_entry *e, bool *out,
+                             struct df_error *err)
+{
+    struct kept_run kept;
+    bool found;
+    enum df_status status;
+
+    *out = e->undone || e->kind == LEDGER_UNDO || e->kind == LEDGER_REDO;
+    if (*out || !v->has_window) {
+        return DF_OK;
+    }
+    status = snapshot_kept_after(v->snapshot, e->seq - 1, &kept, &found, err);
+    *out = !found || kept.seq != e->seq || kept.times == 0;
+    return status;
+}
+
 static enum df_status map_batches(struct verification *v, const char *dir,
                                   struct df_error *err)
 {
@@ -159,13 +180,17 @@ static enum df_status map_batches(struct verification *v, const char *dir,
     for (uint64_t seq = 1; status == DF_OK && seq <= last; seq++) {
         struct ledger_entry e;
         bool found;
+        bool out = false;
 
         status = snapshot_ledger_get(v->snapshot, seq, &e, &found, err);
+        if (status == DF_OK && found) {
+            status = is_out(v, &e, &out, err);
+        }
         if (status == DF_OK && !found) {
             status = error_set(err, DF_STATE, "the ledger has no entry %llu",
                                (unsigned long long)seq);
         }
-        if (status == DF_OK) {
+        if (status == DF_OK && !out) {
             status = map_entry(v, &list, &e, err);
         }
     }
@@ -456,6 +481,23 @@ static void close_verification(struct verification *v)
     snapshot_close(v->snapshot);
 }
 
+/* Documents do not tell which of them a window holds. */
+static enum df_status check_window(struct verification *v, bool deltas,
+                                   struct df_error *err)
+{
+    struct window w;
+    enum df_status status = window_of(&w, v->job, err);
+
+    v->has_window = status == DF_OK && w.size > 0;
+    if (v->has_window && !deltas) {
+        status = error_set(err, DF_USAGE,
+                           "the view has a window: which documents are in it "
+                           "is told by its batches alone: verify it with "
+                           "--deltas DIR");
+    }
+    return status;
+}
+
 enum df_status engine_verify(
     struct view *view, const struct jobspec *job, const char *dir, bool deltas,
     uint64_t sample, const struct engine_options *options,
@@ -470,6 +512,10 @@ enum df_status engine_verify(
     enum df_status status;
 
     *verdict = (struct engine_verdict){ 0 };
+    status = check_window(&v, deltas, err);
+    if (status != DF_OK) {
+        return status;
+    }
     status = snapshot_open(&v.snapshot, view, err);
     if (status == DF_OK) {
         status = open_verification(&v, err);

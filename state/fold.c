@@ -138,7 +138,7 @@ static enum df_status finish(struct fold *f, struct df_error *err)
 static enum df_status add(struct fold *f, const struct row *row,
                           int64_t *values, struct df_error *err)
 {
-    if (!row_values_add(f->shape.components, values, row->values)) {
+    if (!row_values_add(f->shape, values, row->values)) {
         return row_overflow(err, f->shape, row->head, row->tail);
     }
     if (values[0] < 0 && row->values[0] < 0 && !f->allow_negative) {
@@ -233,7 +233,7 @@ static enum df_status add_same(const struct fold *f, const struct row *row,
     if (!bytes_equal(row->tail, other->tail)) {
         return row_collision(err, f->shape, row->head, row->tail);
     }
-    return row_values_add(f->shape.components, values, row->values)
+    return row_values_add(f->shape, values, row->values)
                ? DF_OK
                : row_overflow(err, f->shape, row->head, row->tail);
 }

@@ -29,15 +29,13 @@ enum df_status snapshot_keep(struct snapshot *s, uint64_t *keep,
 static enum df_status store_keep(struct store *s, uint64_t keep,
                                  struct df_error *err)
 {
-    uint8_t raw[8];
     struct store_txn *t;
     enum df_status status = store_begin(&t, s, STORE_WRITE, err);
 
     if (status != DF_OK) {
         return status;
     }
-    store_be64(raw, keep);
-    status = meta_text_store(t, "keep", bytes_of(raw, sizeof raw), err);
+    status = keep_store(t, keep, err);
     if (status != DF_OK) {
         store_abort(t);
         return status;
@@ -116,6 +114,71 @@ enum df_status snapshot_reach(struct snapshot *s, uint64_t *seq,
         *seq -= told ? 1 : 0;
     }
     return status;
+}
+
+enum df_status snapshot_kept_runs(struct snapshot *s, struct kept_runs *kept,
+                                  struct df_error *err)
+{
+    struct kept_run one = { 0 };
+    bool found = true;
+    enum df_status status = snapshot_keep(s, &kept->keep, err);
+
+    kept->runs = 0;
+    kept->rows = 0;
+    kept->stored = 0;
+    while (status == DF_OK && found) {
+        status = snapshot_kept_after(s, one.seq, &one, &found, err);
+        if (status == DF_OK && found) {
+            kept->runs++;
+            kept->rows += one.rows;
+            kept->stored += one.stored;
+        }
+    }
+    return status == DF_OK ? snapshot_reach(s, &kept->reach, err) : status;
+}
+
+/* ---- which entry is meant ---- */
+
+/* The number behind a #, false for anything else. */
+static bool entry_number(const char *text, uint64_t *seq)
+{
+    *seq = 0;
+    if (text[0] != '#' || text[1] == '\0') {
+        return false;
+    }
+    for (const char *p = text + 1; *p != '\0'; p++) {
+        if (*p < '0' || *p > '9' || *seq > UINT64_MAX / 10 - 1) {
+            return false;
+        }
+        *seq = *seq * 10 + (uint64_t)(*p - '0');
+    }
+    return true;
+}
+
+enum df_status snapshot_find_entry(struct snapshot *s, const char *text,
+                                   bool zero, struct ledger_entry *e,
+                                   struct df_error *err)
+{
+    bool found = false;
+    struct shown name;
+    uint64_t seq;
+    enum df_status status;
+
+    if (!entry_number(text, &seq)) {
+        status =
+            snapshot_ledger_by_name(s, bytes_of_string(text), e, &found, err);
+    } else if (seq == 0 && zero) {
+        *e = (struct ledger_entry){ 0 };
+        return DF_OK;
+    } else {
+        status = snapshot_ledger_get(s, seq, e, &found, err);
+    }
+    if (status != DF_OK || found) {
+        return status;
+    }
+    return error_set(err, DF_LEDGER,
+                     "no batch '%s' in the ledger: see 'deltafold log'",
+                     shown(&name, bytes_of_string(text)));
 }
 
 /* ---- netting ---- */
@@ -333,6 +396,27 @@ enum df_status snapshot_show_run(struct snapshot *s, uint64_t seq,
     struct nets n = { .at = &one, .count = 1 };
 
     return show_nets(s, &n, false, false, err);
+}
+
+enum df_status snapshot_show_base(struct snapshot *s, struct df_error *err)
+{
+    struct kept_run kept = { 0 };
+    struct nets n = { 0 };
+    bool found = true;
+    enum df_status status = DF_OK;
+
+    while (status == DF_OK && found) {
+        status = snapshot_kept_after(s, kept.seq, &kept, &found, err);
+        if (status == DF_OK && found && kept.times != 0 &&
+            !nets_add(&n, (struct ledger_effect){ .seq = kept.seq })) {
+            status = error_no_memory(err);
+        }
+    }
+    if (status == DF_OK) {
+        status = show_nets(s, &n, true, true, err);
+    }
+    free(n.at);
+    return status;
 }
 
 void snapshot_show_now(struct snapshot *s)

@@ -34,6 +34,24 @@ enum df_status snapshot_kept_after(struct snapshot *s, uint64_t seq,
                                    struct kept_run *kept, bool *found,
                                    struct df_error *err) DF_MUST_CHECK;
 
+/* What is kept, all in all. */
+struct kept_runs {
+    uint64_t keep; /* what is asked for */
+    uint64_t runs;
+    uint64_t rows;
+    uint64_t stored; /* bytes */
+    uint64_t reach;  /* as snapshot_reach has it */
+};
+enum df_status snapshot_kept_runs(struct snapshot *s, struct kept_runs *kept,
+                                  struct df_error *err) DF_MUST_CHECK;
+
+/* The entry that a user names: "#12" is number 12, anything else the batch of
+ * that name, the last where it was used again. DF_LEDGER when there is none.
+ * With `zero`, "#0" is the empty view before the first: e->seq is 0. */
+enum df_status snapshot_find_entry(struct snapshot *s, const char *text,
+                                   bool zero, struct ledger_entry *e,
+                                   struct df_error *err) DF_MUST_CHECK;
+
 /* The earliest entry that snapshot_show_at can show; 0 is the empty view. */
 enum df_status snapshot_reach(struct snapshot *s, uint64_t *seq,
                               struct df_error *err) DF_MUST_CHECK;
@@ -51,6 +69,9 @@ enum df_status snapshot_show_change(struct snapshot *s, uint64_t from,
                                     struct df_error *err) DF_MUST_CHECK;
 enum df_status snapshot_show_run(struct snapshot *s, uint64_t seq,
                                  struct df_error *err) DF_MUST_CHECK;
+/* The rows less all kept runs that are in them. */
+enum df_status snapshot_show_base(struct snapshot *s,
+                                  struct df_error *err) DF_MUST_CHECK;
 void snapshot_show_now(struct snapshot *s);
 
 #endif

@@ -80,7 +80,7 @@ static const struct number numbers[] = {
 enum {
     NUMBERS = sizeof numbers / sizeof numbers[0],
     OTHERS = 10, /* pairs that put_others writes */
-    HISTORY = 5  /* and put_history */
+    HISTORY = 6  /* and put_history */
 };
 
 /* ---- effects ---- */
@@ -130,7 +130,8 @@ bool ledger_drops_add(struct buf *drops, uint64_t seq)
 
 static bool has_history(const struct ledger_entry *e)
 {
-    return e->has_effects || e->kept || e->drops.len > 0 || e->note.len > 0;
+    return e->has_effects || e->kept || e->drops.len > 0 || e->note.len > 0 ||
+           e->gap > 0;
 }
 
 static bool put_number(struct buf *out, const struct ledger_entry *e,
@@ -183,7 +184,8 @@ static bool put_history(struct buf *out, const struct ledger_entry *e)
            codec_put_bin(out, e->effects) && codec_put_text(out, "drop") &&
            codec_put_bin(out, e->drops) && codec_put_text(out, "note") &&
            codec_put_bin(out, e->note) && codec_put_text(out, "wend") &&
-           codec_put_int(out, e->window_end);
+           codec_put_int(out, e->window_end) && codec_put_text(out, "gap") &&
+           codec_put_uint(out, e->gap);
 }
 
 bool ledger_entry_encode(const struct ledger_entry *e, struct buf *out)
@@ -295,6 +297,9 @@ static bool get_history(struct codec_reader *in, struct bytes key,
     }
     if (key_is(key, "note")) {
         return codec_get_bytes(in, &e->note);
+    }
+    if (key_is(key, "gap")) {
+        return codec_get_uint(in, &e->gap);
     }
     if (key_is(key, "wend")) {
         return codec_get_int(in, &e->window_end);

@@ -79,6 +79,7 @@ struct ledger_entry {
     struct bytes drops;   /* by ledger_drops_add */
     struct bytes note;    /* what is to be said of it: "window: 2 of 3
                              batches"; text */
+    uint64_t gap;         /* batches that seem to be missing before this one */
     int64_t window_end;   /* of views with windows by interval: the last
                              interval that is published, counted from the
                              epoch */

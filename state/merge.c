@@ -40,6 +40,10 @@ struct merge {
     uint64_t word;
     uint8_t head[ROW_HEAD_MAX];
     int64_t values[DF_COMPONENTS_MAX];
+    /* A row's partial sums may leave their width though the sum does not:
+     * whether it does is the same for any order of the sources. */
+    int64_t carry[DF_COMPONENTS_MAX];
+    bool is_carried; /* carry is not all zero, or was not */
 };
 
 static enum df_status fetch(struct leaf *leaf, struct df_error *err)
@@ -121,7 +125,7 @@ static enum df_status take_row(struct merge *m, const struct leaf *leaf,
 
     memcpy(m->head, row->head.data, row->head.len);
     memcpy(m->values, row->values, m->shape.components * sizeof *m->values);
-    if (leaf->minus && !row_values_negate(m->shape, m->values)) {
+    if (leaf->minus && !row_values_negate(m->shape, m->values, m->values)) {
         return row_overflow(err, m->shape, row->head, row->tail);
     }
     m->word = leaf->word;
@@ -153,11 +157,24 @@ static enum df_status add_row(struct merge *m, const struct leaf *leaf,
     if (!bytes_equal(row->tail, m->row.tail)) {
         return row_collision(err, m->shape, row->head, row->tail);
     }
-    if ((leaf->minus && !row_values_negate(m->shape, values)) ||
-        !row_values_add(m->shape.components, m->values, values)) {
+    if (leaf->minus && !row_values_negate(m->shape, values, values)) {
         return row_overflow(err, m->shape, row->head, row->tail);
     }
+    if (!row_values_carry(m->shape, m->values, m->carry, values)) {
+        m->is_carried = true;
+    }
     return DF_OK;
+}
+
+/* The sum is complete: it must fit. */
+static enum df_status check_carry(struct merge *m, struct df_error *err)
+{
+    bool fits = row_values_zero(m->shape.components, m->carry);
+
+    memset(m->carry, 0, sizeof m->carry);
+    m->is_carried = false;
+    return fits ? DF_OK
+                : row_overflow(err, m->shape, m->row.head, m->row.tail);
 }
 
 /* Sums all rows with the next head into m->row. */
@@ -175,6 +192,9 @@ static enum df_status sum_rows(struct merge *m, struct df_error *err)
         if (status == DF_OK) {
             status = advance(m, err);
         }
+    }
+    if (status == DF_OK && m->is_carried) {
+        status = check_carry(m, err);
     }
     return status;
 }
@@ -260,6 +280,8 @@ static enum df_status merge_rewind(struct run_source *source,
 
     m->is_started = false;
     m->is_owing = false;
+    m->is_carried = false;
+    memset(m->carry, 0, sizeof m->carry);
     for (int i = 0; i < m->n; i++) {
         struct run_source *s = m->leaves[i].source;
         enum df_status status = s->rewind(s, err);

@@ -117,6 +117,73 @@ enum df_status meta_number_store(struct store_txn *t, const char *name,
     return meta_text_store(t, name, bytes_of(raw, sizeof raw), err);
 }
 
+/* The wide numbers of the shape; views made before there were any have no
+ * such record. */
+static enum df_status wide_load(struct store_txn *t, struct row_shape *shape,
+                                struct df_error *err)
+{
+    struct bytes v;
+    enum df_status status = meta_text_load(t, "wide", &v, err);
+
+    if (status != DF_OK || v.len == 0) {
+        return status;
+    }
+    if (v.len != 4) {
+        return damaged(err);
+    }
+    shape->wide = load_be32(v.data);
+    return row_shape_is_sound(*shape) ? DF_OK : damaged(err);
+}
+
+static enum df_status wide_store(struct store_txn *t, uint32_t wide,
+                                 struct df_error *err)
+{
+    uint8_t v[4];
+
+    if (wide == 0) {
+        return DF_OK;
+    }
+    store_be32(v, wide);
+    return meta_text_store(t, "wide", bytes_of(v, sizeof v), err);
+}
+
+enum { HAVING_SIZE = 1 + 8 };
+
+static enum df_status having_load(struct store_txn *t, struct view_having *h,
+                                  struct df_error *err)
+{
+    struct bytes v;
+    enum df_status status = meta_text_load(t, "having", &v, err);
+
+    *h = (struct view_having){ 0 };
+    if (status == DF_OK && v.len == HAVING_SIZE) {
+        *h = (struct view_having){ .is_set = true,
+                                   .component = v.data[0],
+                                   .least = (int64_t)load_be64(v.data + 1) };
+    }
+    return status;
+}
+
+static enum df_status having_store(struct store_txn *t,
+                                   const struct view_having *h,
+                                   struct df_error *err)
+{
+    uint8_t v[HAVING_SIZE];
+
+    v[0] = (uint8_t)h->component;
+    store_be64(v + 1, (uint64_t)h->least);
+    return meta_text_store(t, "having", bytes_of(v, sizeof v), err);
+}
+
+enum df_status keep_store(struct store_txn *t, uint64_t keep,
+                          struct df_error *err)
+{
+    uint8_t raw[8];
+
+    store_be64(raw, keep);
+    return meta_text_store(t, "keep", bytes_of(raw, sizeof raw), err);
+}
+
 enum df_status definition_load(struct store_txn *t, struct view_definition *d,
                                uint64_t *generation, unsigned *shard,
                                struct df_error *err)
@@ -139,7 +206,8 @@ enum df_status definition_load(struct store_txn *t, struct view_definition *d,
     };
     *shard = v.data[3];
     *generation = load_be64(v.data + 4);
-    return DF_OK;
+    status = wide_load(t, &d->shape, err);
+    return status == DF_OK ? having_load(t, &d->having, err) : status;
 }
 
 enum df_status definition_store(struct store_txn *t,
@@ -162,6 +230,15 @@ enum df_status definition_store(struct store_txn *t,
         goto out;
     }
     status = meta_text_store(t, "definition", buf_bytes(&v), err);
+    if (status == DF_OK) {
+        status = wide_store(t, d->shape.wide, err);
+    }
+    if (status == DF_OK && shard == 0 && d->keep > 0) {
+        status = keep_store(t, d->keep, err);
+    }
+    if (status == DF_OK && d->having.is_set) {
+        status = having_store(t, &d->having, err);
+    }
 out:
     buf_fini(&v);
     return status;

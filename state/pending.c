@@ -178,8 +178,15 @@ static enum df_status publish(const struct view *v, struct bytes content,
     if (status == DF_OK) {
         status = sync_directory((const char *)directory.data, err);
         if (status != DF_OK) {
-            /* Not surely decided: take it back. */
+            struct df_error ignored;
+            enum df_status again;
+
+            /* Not surely decided: take it back. Should this not last
+             * either, the next writer finds a whole batch, as after a crash.
+             */
             (void)unlink((const char *) final.data);
+            again = sync_directory((const char *)directory.data, &ignored);
+            (void)again;
         }
     }
     buf_fini(&fresh);

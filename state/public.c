@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "state/snapshot.h"
+#include "state/history.h"
 
 struct df_view {
     struct view *view;
@@ -32,6 +32,9 @@ enum df_status df_view_open(struct df_view **out, const char *path,
     }
     if (status == DF_OK) {
         status = snapshot_open(&v->snapshot, v->view, err);
+    }
+    if (status == DF_OK) {
+        snapshot_apply_having(v->snapshot);
     }
     if (status != DF_OK) {
         df_view_close(v);
@@ -70,8 +73,26 @@ enum df_status df_view_refresh(struct df_view *v, struct df_error *err)
     if (status == DF_OK) {
         status = snapshot_open(&v->snapshot, v->view, err);
     }
+    if (status == DF_OK) {
+        snapshot_apply_having(v->snapshot);
+    }
     buf_fini(&path);
     return status;
+}
+
+enum df_status df_view_at(struct df_view *v, const char *batch,
+                          struct df_error *err)
+{
+    struct ledger_entry e;
+    enum df_status status;
+
+    if (batch == NULL) {
+        snapshot_show_now(v->snapshot);
+        return DF_OK;
+    }
+    status = snapshot_find_entry(v->snapshot, batch, true, &e, err);
+    return status == DF_OK ? snapshot_show_at(v->snapshot, e.seq, err)
+                           : status;
 }
 
 void df_view_info(const struct df_view *v, struct df_view_info *info)

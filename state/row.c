@@ -5,6 +5,15 @@ enum { ESCAPE = 0x00, ESCAPED_ZERO = 0xff, KEY_END = 0x01 };
 static const struct bytes key_end = { (const uint8_t[]){ ESCAPE, KEY_END },
                                       2 };
 
+bool row_shape_is_sound(struct row_shape shape)
+{
+    uint32_t low = shape.wide;
+
+    return shape.components >= 1 && shape.components <= DF_COMPONENTS_MAX &&
+           (low & 1) == 0 && (low & low << 1) == 0 &&
+           (uint64_t)low << 1 < (uint64_t)1 << shape.components;
+}
+
 /* Appends bytes with every 00 written 00 FF. */
 static bool append_escaped(struct buf *out, struct bytes b)
 {
@@ -168,13 +177,68 @@ struct hash128 row_digest(struct row_shape shape, struct bytes row_key,
     struct hash128 sum = { 0, 0 };
 
     for (unsigned i = 0; i < shape.components; i++) {
-        if (values[i] != 0) {
+        bool is_wide = row_is_wide(shape, i);
+
+        if (values[i] != 0 || (is_wide && values[i + 1] != 0)) {
             struct hash128 h = hash128(row_key, i);
 
-            sum = digest_add(sum, digest_scale(h, values[i]));
+            h = is_wide ? digest_scale_wide(h, values[i + 1], values[i])
+                        : digest_scale(h, values[i]);
+            sum = digest_add(sum, h);
         }
+        i += is_wide ? 1 : 0;
     }
     return sum;
+}
+
+bool row_values_carry(struct row_shape shape, int64_t *into, int64_t *carry,
+                      const int64_t *values)
+{
+    bool carried = false;
+
+    for (unsigned i = 0; i < shape.components; i++) {
+        bool is_wide = row_is_wide(shape, i);
+        int one = row_number_add(is_wide, into + i, values + i);
+
+        carry[i] += one;
+        carried = carried || one != 0;
+        i += is_wide ? 1 : 0;
+    }
+    return !carried;
+}
+
+bool row_values_add_wide(struct row_shape shape, int64_t *into,
+                         const int64_t *values)
+{
+    for (unsigned i = 0; i < shape.components; i++) {
+        bool is_wide = row_is_wide(shape, i);
+
+        if (row_number_add(is_wide, into + i, values + i) != 0) {
+            return false;
+        }
+        i += is_wide ? 1 : 0;
+    }
+    return true;
+}
+
+bool row_values_negate(struct row_shape shape, int64_t *into,
+                       const int64_t *values)
+{
+    for (unsigned i = 0; i < shape.components; i++) {
+        row_wide v = 0;
+
+        if (!row_is_wide(shape, i)) {
+            if (__builtin_sub_overflow(0, values[i], &into[i])) {
+                return false;
+            }
+            continue;
+        }
+        if (__builtin_sub_overflow(v, row_wide_load(values + i), &v)) {
+            return false;
+        }
+        row_wide_store(into + i++, v);
+    }
+    return true;
 }
 
 /*
@@ -280,17 +344,6 @@ size_t row_values_decode(struct bytes in, unsigned components, int64_t *values)
 }
 
 /* Sets "key 'x': why", with the element where there is one. */
-/* The 128-bit number in two's complement whose halves these are. */
-static bool negate_wide(int64_t *low, int64_t *high)
-{
-    if (*low == 0 && *high == INT64_MIN) {
-        return false;
-    }
-    *high = (int64_t)(~(uint64_t)*high + (*low == 0 ? 1 : 0));
-    *low = (int64_t)(0 - (uint64_t)*low);
-    return true;
-}
-
 static uint64_t distance_from_zero(int64_t v)
 {
     return v < 0 ? -(uint64_t)v : (uint64_t)v;
@@ -303,7 +356,7 @@ uint64_t row_values_magnitude(struct row_shape shape, const int64_t *values)
     for (unsigned i = 0; i < shape.components; i++) {
         uint64_t one;
 
-        if ((shape.wide >> i & 1) != 0) {
+        if (row_is_wide(shape, i)) {
             one = distance_from_zero(values[++i]) + 1;
         } else {
             one = distance_from_zero(values[i]);
@@ -311,24 +364,6 @@ uint64_t row_values_magnitude(struct row_shape shape, const int64_t *values)
         most = one > most ? one : most;
     }
     return most;
-}
-
-bool row_values_negate(struct row_shape shape, int64_t *values)
-{
-    for (unsigned i = 0; i < shape.components; i++) {
-        bool ok;
-
-        if ((shape.wide >> i & 1) != 0) {
-            ok = negate_wide(&values[i], &values[i + 1]);
-            i++;
-        } else {
-            ok = !__builtin_sub_overflow(0, values[i], &values[i]);
-        }
-        if (!ok) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static enum df_status refuse(struct df_error *err, struct row_shape shape,
@@ -363,7 +398,10 @@ static enum df_status refuse(struct df_error *err, struct row_shape shape,
 enum df_status row_overflow(struct df_error *err, struct row_shape shape,
                             struct bytes head, struct bytes tail)
 {
-    return refuse(err, shape, head, tail, "count beyond 64 bits");
+    return refuse(err, shape, head, tail,
+                  shape.wide == 0
+                      ? "count beyond 64 bits"
+                      : "count beyond 64 bits or sum beyond 128 bits");
 }
 
 enum df_status row_collision(struct df_error *err, struct row_shape shape,

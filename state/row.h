@@ -58,6 +58,10 @@ struct row_shape {
     uint32_t wide;       /* df_shape.wide */
 };
 
+/* Wide numbers lie among the components, do not overlap, and leave the
+ * first alone. */
+bool row_shape_is_sound(struct row_shape shape);
+
 /* The row key of (key, element), in full, appended to out. Never empty. */
 bool row_key_append(struct buf *out, struct row_shape shape, struct bytes key,
                     struct bytes element);
@@ -97,14 +101,15 @@ static inline uint64_t row_key_hash(struct bytes key)
     return hash64(key);
 }
 
-/* The row's share of the view's digest: for each component, its value times
- * the 128-bit hash of the full row key seeded with the component. */
+/* The row's share of the view's digest: for each number, its value times the
+ * 128-bit hash of the full row key seeded with its (first) component. */
 struct hash128 row_digest(struct row_shape shape, struct bytes row_key,
                           const int64_t *values);
 
 /*
  * Values in bytes: each component as the shortest MessagePack integer
- * (-32..127 take one byte), in order. At most ROW_VALUES_MAX bytes.
+ * (-32..127 take one byte), in order; a wide number is its two halves. At
+ * most ROW_VALUES_MAX bytes.
  */
 enum { ROW_VALUES_MAX = 9 * DF_COMPONENTS_MAX };
 size_t row_values_encode(uint8_t out[ROW_VALUES_MAX], unsigned components,
@@ -123,21 +128,92 @@ static inline bool row_values_zero(unsigned components, const int64_t *values)
     return true;
 }
 
+/* A number of 128 bits, which gcc and clang both have. */
+__extension__ typedef __int128 row_wide;
+__extension__ typedef unsigned __int128 row_wide_bits;
+
+/* The number in two components, low half first, and back. */
+static inline row_wide row_wide_load(const int64_t *values)
+{
+    return (row_wide)((row_wide_bits)(uint64_t)values[1] << 64 |
+                      (uint64_t)values[0]);
+}
+
+static inline void row_wide_store(int64_t *values, row_wide v)
+{
+    values[0] = (int64_t)(uint64_t)v;
+    values[1] = (int64_t)(uint64_t)((row_wide_bits)v >> 64);
+}
+
+static inline bool row_is_wide(struct row_shape shape, unsigned i)
+{
+    return (shape.wide >> i & 1) != 0;
+}
+
+/* Adds one number, of two components if it is wide. What does not fit is
+ * left off; returns it, in units of 2^64 or 2^128: -1, 0 or 1. */
+static inline int row_number_add(bool is_wide, int64_t *into,
+                                 const int64_t *values)
+{
+    bool negative = into[is_wide ? 1 : 0] < 0;
+    bool over;
+
+    if (is_wide) {
+        row_wide sum;
+
+        over = __builtin_add_overflow(row_wide_load(into),
+                                      row_wide_load(values), &sum);
+        row_wide_store(into, sum);
+    } else {
+        over = __builtin_add_overflow(into[0], values[0], &into[0]);
+    }
+    return !over ? 0 : negative ? -1 : 1;
+}
+
+/* Undoes it. */
+static inline void row_number_subtract(bool is_wide, int64_t *into,
+                                       const int64_t *values)
+{
+    if (is_wide) {
+        row_wide difference;
+
+        (void)__builtin_sub_overflow(row_wide_load(into),
+                                     row_wide_load(values), &difference);
+        row_wide_store(into, difference);
+    } else {
+        (void)__builtin_sub_overflow(into[0], values[0], &into[0]);
+    }
+}
+
+/* into += values, with what goes beyond the width of a number counted in
+ * `carry`: into + carry * 2^64 (2^128 for a wide one, at its low half) is
+ * the sum, whatever the order of the summands. False where something was
+ * carried. */
+bool row_values_carry(struct row_shape shape, int64_t *into, int64_t *carry,
+                      const int64_t *values);
+
+/* into = -values; false where one has no negative. */
+bool row_values_negate(struct row_shape shape, int64_t *into,
+                       const int64_t *values);
+
+/* The same for shapes with wide numbers. */
+bool row_values_add_wide(struct row_shape shape, int64_t *into,
+                         const int64_t *values);
+
 /* into += values; false on overflow, into then undefined. */
-static inline bool row_values_add(unsigned components, int64_t *into,
+static inline bool row_values_add(struct row_shape shape, int64_t *into,
                                   const int64_t *values)
 {
-    for (unsigned i = 0; i < components; i++) {
+    if (shape.wide != 0) {
+        return row_values_add_wide(shape, into, values);
+    }
+    for (unsigned i = 0; i < shape.components; i++) {
         if (__builtin_add_overflow(into[i], values[i], &into[i])) {
             return false;
         }
     }
     return true;
 }
-
-/* Each value with its sign turned, wide ones as the whole they are; false
- * where that is beyond 64 bits (128 for wide ones), values then undefined. */
-bool row_values_negate(struct row_shape shape, int64_t *values);
 
 /*
  * How far the values are from zero, at the farthest: of a wide number, its
@@ -150,7 +226,7 @@ static inline uint64_t row_magnitude_add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* DF_INPUT, naming the key: "key 'x': count beyond 64 bits". */
+/* DF_INPUT, naming the key: "key 'x': count beyond 64 bits", or 128. */
 enum df_status row_overflow(struct df_error *err, struct row_shape shape,
                             struct bytes head, struct bytes tail);
 /* DF_INPUT: two long keys with one 128-bit hash. */

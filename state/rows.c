@@ -35,10 +35,10 @@ static enum df_status find_entry(struct store_cursor *c, struct bytes head,
 {
     struct bytes value;
     bool found;
-    enum df_status status =
-        store_cursor_seek_range(c, head, &e->key, &e->value, &found, err);
+    enum df_status status;
 
-    e->has_next = false;
+    *e = (struct entry){ 0 };
+    status = store_cursor_seek_range(c, head, &e->key, &e->value, &found, err);
     e->there = found;
     if (status != DF_OK || (found && bytes_equal(e->key, head))) {
         return status;
@@ -407,7 +407,13 @@ static enum df_status write_pieces(struct rows_editor *e, struct df_error *err)
     }
     block_begin(&e->piece, e->components,
                 bytes_of(e->fresh.key, e->fresh.key_len));
-    while (status == DF_OK && block_next(&r, &end) && !end) {
+    while (status == DF_OK) {
+        if (!block_next(&r, &end)) {
+            return damaged(err);
+        }
+        if (end) {
+            break;
+        }
         if (e->piece.rows > 0 && e->piece.value.len >= size) {
             status = write_entry(e, &e->piece, err);
             block_begin(&e->piece, e->components, r.row.head);

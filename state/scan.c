@@ -473,25 +473,32 @@ static enum df_status advance(struct snapshot_scan *scan, struct df_error *err)
     return status;
 }
 
+/* The shard with the least row that was not given out, NULL at the end. */
+static enum df_status next_shard(struct snapshot_scan *scan,
+                                 struct shard_scan **sh, struct df_error *err)
+{
+    enum df_status status = scan->given ? advance(scan, err) : DF_OK;
+
+    scan->given = status == DF_OK && scan->heap_count > 0;
+    *sh = scan->given ? scan->heap[0] : NULL;
+    return status;
+}
+
 enum df_status snapshot_scan_next(struct snapshot_scan *scan,
                                   const struct snapshot_row **row,
                                   struct df_error *err)
 {
     struct shard_scan *sh;
+    enum df_status status;
 
     *row = NULL;
-    if (scan->given) {
-        enum df_status status = advance(scan, err);
-
-        if (status != DF_OK) {
-            return status;
-        }
+    do {
+        status = next_shard(scan, &sh, err);
+    } while (status == DF_OK && sh != NULL &&
+             !snapshot_lets_see(scan->s, sh->values));
+    if (status != DF_OK || sh == NULL) {
+        return status;
     }
-    scan->given = scan->heap_count > 0;
-    if (!scan->given) {
-        return DF_OK;
-    }
-    sh = scan->heap[0];
     scan->row.values = sh->values;
     buf_reset(&scan->room);
     if (!row_decode(scan->s->shape, sh->key, &scan->room, &scan->row.key,

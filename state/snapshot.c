@@ -165,6 +165,35 @@ struct snapshot_state snapshot_state(const struct snapshot *s)
     return s->state;
 }
 
+void snapshot_apply_having(struct snapshot *s)
+{
+    s->has_filter = s->v->definition.having.is_set;
+}
+
+bool snapshot_is_shown(const struct snapshot *s, const int64_t *values)
+{
+    const struct view_having *h = &s->v->definition.having;
+    unsigned c = h->component;
+
+    if (!h->is_set) {
+        return true;
+    }
+    if ((s->shape.wide >> c & 1) != 0) {
+        /* The high half decides, but where it only carries the sign. */
+        int64_t high = values[c + 1];
+
+        if (high != (values[c] < 0 ? -1 : 0)) {
+            return high >= 0;
+        }
+    }
+    return values[c] >= h->least;
+}
+
+bool snapshot_lets_see(const struct snapshot *s, const int64_t *values)
+{
+    return !s->has_filter || snapshot_is_shown(s, values);
+}
+
 /* ---- one shard ---- */
 
 /* What is shown of a shard: rows, overlay and runs of history. */
@@ -323,6 +352,7 @@ enum df_status snapshot_get(struct snapshot *s, struct bytes key,
         status = shard_run_find(&(*r)->rows, &(*r)->from, &want, values, found,
                                 err);
     }
+    *found = status == DF_OK && *found && snapshot_lets_see(s, values);
     buf_fini(&whole);
     return status;
 }

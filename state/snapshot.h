@@ -39,6 +39,13 @@ enum df_status snapshot_open(struct snapshot **out, struct view *v,
 void snapshot_close(struct snapshot *s); /* takes NULL */
 struct snapshot_state snapshot_state(const struct snapshot *s);
 
+/* From now on get and scan pass over rows that having= hides; shards as runs
+ * have them still. */
+void snapshot_apply_having(struct snapshot *s);
+
+/* Whether having= lets readers see a row of such values. */
+bool snapshot_is_shown(const struct snapshot *s, const int64_t *values);
+
 /* The values of one row. *found tells whether it exists. */
 enum df_status snapshot_get(struct snapshot *s, struct bytes key,
                             struct bytes element, int64_t *values, bool *found,

@@ -22,12 +22,16 @@ struct snapshot {
     struct runs_term *terms;
     size_t term_count;
     bool without_rows;
+    bool has_filter;                            /* having= is applied */
     struct shard_shown *shown[VIEW_SHARDS_MAX]; /* for snapshot_get, opened
                                                     when it needs them */
     struct timings timings; /* loaded when the ledger is asked */
     struct bytes high;
     struct bytes covered;
 };
+
+/* Whether having=, where it is applied, lets readers see the row. */
+bool snapshot_lets_see(const struct snapshot *s, const int64_t *values);
 
 void snapshot_close_shown(struct snapshot *s);
 

@@ -28,6 +28,7 @@
 
 #include <lmdb.h>
 
+#include "base/buf.h"
 #include "state/store_file.h"
 
 enum {
@@ -35,7 +36,8 @@ enum {
     FULL_BELOW = 1 << 20, /* bytes free on a disk that is called full */
     READERS_MAX = 1022,   /* processes reading at once, 64 bytes each */
     RELAX_BYTES = 4 << 20,
-    REGION = 64 << 10 /* mapped in at once (the kernel's fault-around) */
+    REGION = 64 << 10,    /* mapped in at once (the kernel's fault-around) */
+    LOCK_BYTES = 64 << 10 /* of the file with the readers' slots */
 };
 
 /* Stands for a table that an older file does not have. */
@@ -68,6 +70,7 @@ struct store {
 struct store_txn {
     struct store *store;
     MDB_txn *txn;
+    size_t unrelaxed; /* bytes of map seen by get since the last relax */
 };
 
 struct store_cursor {
@@ -298,6 +301,23 @@ static uint64_t roomy(uint64_t used)
     return (2 * used / map_step + 1) * map_step;
 }
 
+/* LMDB makes the file with the readers' slots as a hole and maps it. */
+static enum df_status allocate_lock_file(struct store *s, struct df_error *err)
+{
+    struct buf path = { 0 };
+    enum df_status status =
+        buf_printf(&path, "%s-lock", s->path) && buf_append_byte(&path, 0)
+            ? DF_OK
+            : error_no_memory(err);
+
+    if (status == DF_OK) {
+        status = store_file_allocate((const char *)path.data, LOCK_BYTES, MODE,
+                                     err);
+    }
+    buf_fini(&path);
+    return status;
+}
+
 static enum df_status open_env(struct store *s, struct df_error *err)
 {
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
@@ -343,7 +363,10 @@ static enum df_status open_all(struct store *s, bool *missing,
     if (status != DF_OK) {
         return status;
     }
-    status = open_env(s, err);
+    status = allocate_lock_file(s, err);
+    if (status == DF_OK) {
+        status = open_env(s, err);
+    }
     if (status == DF_OK) {
         status = check_length(s, err);
     }
@@ -500,6 +523,19 @@ enum df_status store_table_size(struct store_txn *t, enum store_table table,
     return DF_OK;
 }
 
+/* Values with pages of their own are read one after the other, as by a
+ * cursor; small ones lie where others do. */
+static void seen_by_get(struct store_txn *t, struct bytes value)
+{
+    if (value.len >= REGION / 16) {
+        t->unrelaxed += 2 * value.len;
+    }
+    if (t->unrelaxed >= RELAX_BYTES) {
+        t->unrelaxed = 0;
+        store_relax(t->store);
+    }
+}
+
 enum df_status store_get(struct store_txn *t, enum store_table table,
                          struct bytes key, struct bytes *value, bool *found,
                          struct df_error *err)
@@ -512,6 +548,7 @@ enum df_status store_get(struct store_txn *t, enum store_table table,
     *found = code == 0;
     if (code == 0) {
         *value = bytes_of_val(v);
+        seen_by_get(t, *value);
     }
     /* Keys that LMDB could not hold, empty or too long, are not there. */
     return code == 0 || code == MDB_NOTFOUND || code == MDB_BAD_VALSIZE

@@ -60,6 +60,27 @@ enum df_status store_file_check(const char *path, bool *missing,
     return DF_OK;
 }
 
+enum df_status store_file_allocate(const char *path, uint64_t bytes,
+                                   mode_t mode, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode);
+
+    if (fd < 0) {
+        return errno == ENOSPC || errno == EDQUOT
+                   ? error_errno(err, errno, "%s", path)
+                   : DF_OK;
+    }
+    /* File systems that cannot do this (EOPNOTSUPP) do not matter: only one
+     * that is full does. */
+    if (fallocate(fd, 0, 0, (off_t)bytes) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT)) {
+        status = error_errno(err, errno, "%s", path);
+    }
+    (void)close(fd);
+    return status;
+}
+
 /* Whether a line of /proc/self/maps is of the file, shared. */
 static bool is_of(const char *line, const struct stat *file,
                   struct store_mapping *m)

@@ -6,12 +6,23 @@
 #ifndef STATE_STORE_FILE_H
 #define STATE_STORE_FILE_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 /* DF_STATE when the file is not there (*missing is set) or cannot be a store,
  * DF_SYSTEM when that cannot be told. Files that pass are LMDB's to judge. */
 enum df_status store_file_check(const char *path, bool *missing,
                                 struct df_error *err) DF_MUST_CHECK;
+
+/* Makes the file at path, where there is none, and gives it its blocks: at
+ * least `bytes` of it can then be written through a map, which on a full
+ * disk would else be a signal. DF_SYSTEM when the disk is full. A file that
+ * may not be made or written is left to LMDB to refuse. No file of this
+ * process may hold a record lock on it. */
+enum df_status store_file_allocate(const char *path, uint64_t bytes,
+                                   mode_t mode,
+                                   struct df_error *err) DF_MUST_CHECK;
 
 struct store_mapping {
     uint8_t *begin; /* NULL: not found */

@@ -87,21 +87,27 @@ void shard_run_close(struct shard_run *r)
     r->run = NULL;
 }
 
+/* What goes beyond the width of a number on the way is carried: whether the
+ * sum fits does not depend on the order. */
 static enum df_status add_found(const struct shard_run_from *from,
                                 const struct runs_term *term,
                                 const struct row *want, const struct row *row,
-                                int64_t *values, struct df_error *err)
+                                int64_t *values, int64_t *carry,
+                                struct df_error *err)
 {
-    int64_t more[DF_COMPONENTS_MAX];
+    int64_t minus[DF_COMPONENTS_MAX];
+    const int64_t *more = row->values;
 
     if (!bytes_equal(row->tail, want->tail)) {
         return DF_OK; /* another long key with this one's hash */
     }
-    memcpy(more, row->values, from->shape.components * sizeof *more);
-    if ((term->minus && !row_values_negate(from->shape, more)) ||
-        !row_values_add(from->shape.components, values, more)) {
-        return row_overflow(err, from->shape, want->head, want->tail);
+    if (term->minus) {
+        if (!row_values_negate(from->shape, minus, more)) {
+            return row_overflow(err, from->shape, want->head, want->tail);
+        }
+        more = minus;
     }
+    (void)row_values_carry(from->shape, values, carry, more);
     return DF_OK;
 }
 
@@ -111,6 +117,7 @@ enum df_status shard_run_find(struct shard_run *r,
                               bool *found, struct df_error *err)
 {
     unsigned components = from->shape.components;
+    int64_t carry[DF_COMPONENTS_MAX] = { 0 };
     struct bytes tail;
     enum df_status status = DF_OK;
 
@@ -127,8 +134,12 @@ enum df_status shard_run_find(struct shard_run *r,
 
         status = runs_find(r->sum.sources[i], want->head, &row, err);
         if (status == DF_OK && row != NULL) {
-            status = add_found(from, &from->terms[i], want, row, values, err);
+            status = add_found(from, &from->terms[i], want, row, values, carry,
+                               err);
         }
+    }
+    if (status == DF_OK && !row_values_zero(components, carry)) {
+        status = row_overflow(err, from->shape, want->head, want->tail);
     }
     *found = status == DF_OK && !row_values_zero(components, values);
     return status;

@@ -107,6 +107,7 @@ static enum df_status read_current(const struct view *v, uint64_t *generation,
 {
     char text[CURRENT_MAX] = { 0 };
     char *path = join(v->path, "current");
+    enum df_status status;
     ssize_t len;
     int fd;
 
@@ -122,11 +123,10 @@ static enum df_status read_current(const struct view *v, uint64_t *generation,
                    : error_errno(err, errno, "%s/current", v->path);
     }
     len = read(fd, text, sizeof text - 1);
+    status = len < 0 ? error_errno(err, errno, "%s/current", v->path)
+                     : parse_current(v, text, generation, err);
     (void)close(fd);
-    if (len < 0) {
-        return error_errno(err, EIO, "%s/current", v->path);
-    }
-    return parse_current(v, text, generation, err);
+    return status;
 }
 
 /* Writes the text of `current` into a file beside it and syncs that. */
@@ -138,12 +138,15 @@ static enum df_status write_current(const char *path, uint64_t generation,
     int len = snprintf(text, sizeof text, FORMAT "%llu\n",
                        (unsigned long long)generation);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+    ssize_t written;
 
     if (fd < 0) {
         return error_errno(err, errno, "%s", path);
     }
-    if (write(fd, text, (size_t)len) != len) {
-        status = error_errno(err, ENOSPC, "%s", path);
+    written = write(fd, text, (size_t)len);
+    if (written != len) {
+        /* So few bytes are cut short by nothing but a full disk. */
+        status = error_errno(err, written < 0 ? errno : ENOSPC, "%s", path);
     } else if (fsync(fd) != 0) {
         status = error_errno(err, errno, "%s: cannot sync", path);
     }

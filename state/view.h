@@ -22,11 +22,21 @@ enum { VIEW_SHARDS_MAX = 16 };
 
 struct view;
 
+/* What readers are shown: rows whose value number `component` is at least
+ * `least`, where it is set. Nothing that is stored depends on it. */
+struct view_having {
+    bool is_set;
+    unsigned component;
+    int64_t least;
+};
+
 /* What a view is, fixed at init. */
 struct view_definition {
     struct bytes text; /* jobspec_definition's line */
     struct row_shape shape;
     unsigned shards; /* 1 to VIEW_SHARDS_MAX */
+    struct view_having having;
+    uint64_t keep; /* for init alone: see view_set_keep */
 };
 
 /* Makes an empty view in a directory that does not exist or is empty. The

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "record_conformance.h"
+
 uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -46,8 +48,7 @@ static void keep_pair(struct collector *c, struct bytes key,
     *pair = (struct collected){ .key = c->bytes.len,
                                 .key_len = key.len,
                                 .element_len = element.len };
-    memcpy(pair->values, values,
-           component_count(c->job) * sizeof *pair->values);
+    memcpy(pair->values, values, c->shape.components * sizeof *pair->values);
     assert_true(buf_append(&c->bytes, key.data, key.len));
     assert_true(buf_append(&c->bytes, element.data, element.len));
 }
@@ -72,7 +73,7 @@ static void collect_pair(struct df_emitter *e, const uint8_t *key,
     struct collector *c = (struct collector *)(void *)e;
 
     check_bytes(key, key_len, false);
-    if (!c->job->has_element) {
+    if (!c->shape.has_element) {
         element_len = 0;
     }
     check_bytes(element, element_len, false);
@@ -86,8 +87,8 @@ static void collect_keys(struct df_emitter *e, const struct df_key *keys,
     struct collector *c = (struct collector *)(void *)e;
     const int64_t one = 1;
 
-    assert_false(c->job->has_element);
-    assert_int_equal(component_count(c->job), 1);
+    assert_false(c->shape.has_element);
+    assert_int_equal(c->shape.components, 1);
     c->lists++;
     for (size_t i = 0; i < n; i++) {
         check_bytes(keys[i].data, keys[i].len, true);
@@ -96,11 +97,52 @@ static void collect_keys(struct df_emitter *e, const struct df_key *keys,
     }
 }
 
+static void collect_pairs(struct df_emitter *e, const struct df_pair *pairs,
+                          size_t n)
+{
+    struct collector *c = (struct collector *)(void *)e;
+
+    c->lists++;
+    for (size_t i = 0; i < n; i++) {
+        volatile uint8_t last = pairs[i].key[pairs[i].key_len + DF_SLACK - 1];
+
+        (void)last;
+        collect_pair(e, pairs[i].key, pairs[i].key_len, pairs[i].element,
+                     pairs[i].element_len, pairs[i].values);
+    }
+}
+
+static void collect_refusal(struct df_emitter *e,
+                            const struct df_record *record, const char *why)
+{
+    struct collector *c = (struct collector *)(void *)e;
+
+    assert_non_null(record);
+    assert_true(strlen(why) > 0 && strlen(why) < sizeof c->refused);
+    assert_null(strchr(why, '\n'));
+    strcpy(c->refused, why);
+    e->status = DF_INPUT;
+}
+
 void collector_init(struct collector *c, const struct df_job *job)
 {
     *c = (struct collector){
-        .emitter = { .pair = collect_pair, .keys = collect_keys }, .job = job
+        .emitter = { .pair = collect_pair,
+                     .keys = collect_keys,
+                     .pairs = collect_pairs,
+                     .refuse = collect_refusal },
+        .job = job,
+        .shape = { .has_element = job->has_element,
+                   .components = component_count(job) },
     };
+}
+
+void collector_init_spec(struct collector *c, const struct jobspec *spec)
+{
+    collector_init(c, spec->job);
+    c->shape = (struct row_shape){ .has_element = spec->shape.has_element,
+                                   .components = spec->components,
+                                   .wide = spec->shape.wide };
 }
 
 void collector_fini(struct collector *c)
@@ -115,6 +157,7 @@ void collector_reset(struct collector *c)
     buf_reset(&c->bytes);
     c->count = 0;
     c->lists = 0;
+    c->refused[0] = '\0';
     memset(c->emitter.counters, 0, sizeof c->emitter.counters);
     c->emitter.status = DF_OK;
 }
@@ -162,10 +205,8 @@ void collector_sum(struct collector *c)
         struct collected sum = c->pairs[i++];
 
         while (i < c->count && compare_heads(&sum, &c->pairs[i]) == 0) {
-            for (unsigned k = 0; k < DF_COMPONENTS_MAX; k++) {
-                sum.values[k] += c->pairs[i].values[k];
-            }
-            i++;
+            assert_true(
+                row_values_add(c->shape, sum.values, c->pairs[i++].values));
         }
         if (!is_zero(&sum)) {
             c->pairs[out++] = sum;
@@ -420,6 +461,13 @@ void job_conformance(const struct df_job *job, const char *const *given,
     assert_true(job->version > 0);
     assert_int_equal(jobspec_open(&spec, job, given, n, &err), DF_OK);
     assert_true(spec.components >= 1 && spec.components <= DF_COMPONENTS_MAX);
+    assert_true(row_shape_is_sound((struct row_shape){
+        spec.shape.has_element, spec.components, spec.shape.wide }));
+    if (job->columns != NULL) {
+        record_conformance(&spec, seed);
+        jobspec_close(&spec);
+        return;
+    }
     mapper = open_mapper(job, spec.config);
     check_document(job, spec.config, mapper, bytes_of("", 0), &random);
     for (unsigned i = 0; i < 60; i++) {

@@ -11,6 +11,7 @@
  *   - emits a pair for an empty document, a key or element that is too long
  *     or that may not be read with DF_SLACK behind it;
  *   - counts with counters it does not have.
+ * Jobs over records are checked by record_conformance.h instead.
  *
  * The collector is for jobs' own tests as well.
  */
@@ -19,6 +20,7 @@
 
 #include "base/buf.h"
 #include "jobs/registry.h"
+#include "state/row.h"
 
 void job_conformance(const struct df_job *job, const char *const *given,
                      size_t n, uint64_t seed);
@@ -27,11 +29,13 @@ void job_conformance(const struct df_job *job, const char *const *given,
 uint64_t random_next(uint64_t *state);
 uint64_t random_below(uint64_t *state, uint64_t end);
 
-/* An emitter that keeps all pairs, in order. */
+/* An emitter that keeps all pairs, in order, and what was refused. */
 struct collector {
     struct df_emitter emitter; /* first: the emitter is the collector */
     const struct df_job *job;
-    struct buf bytes; /* keys and elements */
+    struct row_shape shape; /* the job's; or set by collector_init_spec */
+    char refused[1000];     /* why; empty: nothing was */
+    struct buf bytes;       /* keys and elements */
     struct collected {
         size_t key; /* offsets in bytes */
         size_t key_len;
@@ -44,6 +48,8 @@ struct collector {
     size_t lists; /* calls of keys */
 };
 void collector_init(struct collector *c, const struct df_job *job);
+/* The same for a job whose options decide on its shape. */
+void collector_init_spec(struct collector *c, const struct jobspec *spec);
 void collector_fini(struct collector *c);
 void collector_reset(struct collector *c);
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "state/compact.h"
+#include "state/history.h"
 #include "state/view_internal.h"
 
 enum { LOCK_WAIT = 5 };
@@ -33,8 +34,9 @@ void kept_open(struct kept_view *k, const char *root, const char *name,
     kept_attach(k, root, name, job, given, n);
     assert_true(jobspec_definition(&k->job, &text));
     d.text = buf_bytes(&text);
-    d.shape = (struct row_shape){ .has_element = job->has_element,
-                                  .components = k->job.components };
+    d.shape = (struct row_shape){ .has_element = k->job.shape.has_element,
+                                  .components = k->job.components,
+                                  .wide = k->job.shape.wide };
     assert_int_equal(view_create(k->path, &d, &k->err), DF_OK);
     buf_fini(&text);
 }
@@ -111,6 +113,28 @@ enum df_status kept_rebuild(struct kept_view *k, const char *documents,
 
     view_close(v);
     return status;
+}
+
+enum df_status kept_undo(struct kept_view *k, const char *batch, bool redo)
+{
+    struct view *v = open_view(k, VIEW_WRITE);
+    struct buf name = { 0 };
+    enum df_status status = engine_undo(v, &k->job, batch, redo, &k->options,
+                                        &k->applied, &name, &k->err);
+
+    k->applied.name = bytes_of(NULL, 0);
+    k->applied.program = bytes_of(NULL, 0);
+    buf_fini(&name);
+    view_close(v);
+    return status;
+}
+
+void kept_keep(struct kept_view *k, uint64_t entries)
+{
+    struct view *v = open_view(k, VIEW_WRITE);
+
+    kept_must(view_set_keep(v, entries, &k->err), k);
+    view_close(v);
 }
 
 static void show_difference(void *ctx, const struct engine_difference *d)
@@ -271,7 +295,7 @@ static void check_ledger(struct snapshot *s)
         check(snapshot_ledger_get(s, seq, &e, &found, &err), &err);
         assert_true(found);
         assert_int_equal(e.seq, seq);
-        if (e.kind == LEDGER_BATCH) {
+        if (e.kind != LEDGER_REBUILD) {
             assert_true(hash128_equal(e.view_before, digest));
             assert_int_equal(e.rows_seen, e.method != INSTALL_DEFER);
         }
@@ -302,6 +326,37 @@ void kept_rows(const struct kept_view *k, struct buf *out)
     check_ledger(s);
     snapshot_close(s);
     view_close(v);
+}
+
+enum df_status kept_rows_at(struct kept_view *k, uint64_t seq, struct buf *out)
+{
+    struct view *v = open_view(k, VIEW_READ);
+    struct snapshot *s;
+    enum df_status status;
+
+    buf_reset(out);
+    kept_must(snapshot_open(&s, v, &k->err), k);
+    status = snapshot_show_at(s, seq, &k->err);
+    if (status == DF_OK) {
+        append_rows(s, view_definition(v)->shape, out);
+    }
+    snapshot_close(s);
+    view_close(v);
+    return status;
+}
+
+uint64_t kept_reach(const struct kept_view *k)
+{
+    struct view *v = open_view(k, VIEW_READ);
+    struct df_error err;
+    struct snapshot *s;
+    uint64_t reach;
+
+    check(snapshot_open(&s, v, &err), &err);
+    check(snapshot_reach(s, &reach, &err), &err);
+    snapshot_close(s);
+    view_close(v);
+    return reach;
 }
 
 static void append_entry(const struct ledger_entry *e, bool rows,
@@ -427,7 +482,7 @@ void expected_by_job(const struct jobspec *job, const struct history *h,
     uint64_t random = h->random;
     void *mapper;
 
-    collector_init(&c, job->job);
+    collector_init_spec(&c, job);
     check(job->job->mapper_open(job->config, &mapper, &err), &err);
     for (unsigned i = 0; i < h->style->documents; i++) {
         const struct history_document *d = &h->documents[i];

@@ -49,6 +49,9 @@ void kept_close(struct kept_view *k);
 enum df_status kept_run(struct kept_view *k, const char *path);
 enum df_status kept_rebuild(struct kept_view *k, const char *documents,
                             const char *as_of, unsigned shards);
+/* Takes a batch out, or (redo) puts it back. */
+enum df_status kept_undo(struct kept_view *k, const char *batch, bool redo);
+void kept_keep(struct kept_view *k, uint64_t entries);
 /* Compares; shows the first difference, if it is not expected. */
 enum df_status kept_verify(struct kept_view *k, const char *directory,
                            bool deltas);
@@ -71,6 +74,13 @@ struct snapshot_state kept_state(const struct kept_view *k);
  *     before is that of the one before, and the last one's after, and its
  *     number of rows, are the view's. */
 void kept_rows(const struct kept_view *k, struct buf *out);
+
+/* The rows as they were after entry seq, in that form; their number and
+ * digest are checked. */
+enum df_status kept_rows_at(struct kept_view *k, uint64_t seq,
+                            struct buf *out);
+/* The earliest entry for which that works. */
+uint64_t kept_reach(const struct kept_view *k);
 
 /* The first component of a key's row; 0 where there is none. */
 int64_t kept_count(const struct kept_view *k, const char *key);

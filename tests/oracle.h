@@ -58,8 +58,9 @@ static inline void oracle_add(struct oracle *o, int sign, struct bytes key,
     row_split(row->row_key, row->room, &head, &tail);
     memmove(row->room, head.data, head.len);
     row->head_len = head.len;
-    for (unsigned i = 0; i < o->shape.components; i++) {
-        row->values[i] = sign * values[i];
+    memcpy(row->values, values, o->shape.components * sizeof *values);
+    if (sign < 0) {
+        assert_true(row_values_negate(o->shape, row->values, values));
     }
     o->rows[o->n++] = row;
 }
@@ -93,8 +94,8 @@ static inline void oracle_settle(struct oracle *o)
         struct oracle_row *sum = o->rows[i++];
 
         while (i < o->n && oracle_order(&sum, &o->rows[i]) == 0) {
-            assert_true(row_values_add(o->shape.components, sum->values,
-                                       o->rows[i]->values));
+            assert_true(
+                row_values_add(o->shape, sum->values, o->rows[i]->values));
             oracle_free_row(o->rows[i++]);
         }
         if (row_values_zero(o->shape.components, sum->values)) {

@@ -91,6 +91,7 @@ static enum df_status install(struct stored *s, struct view *v,
                                .memory = s->memory,
                                .threads = s->threads,
                                .allow_negative = s->allow_negative,
+                               .keep = s->keep,
                                .record_high = s->record_high,
                                .started_us = clock_us(),
                                .stop = s->stop };

@@ -37,6 +37,7 @@ struct stored {
     unsigned threads; /* 1 where a child of the process installs, too: the
                          threads of OpenMP do not survive a fork */
     bool allow_negative;
+    bool keep; /* the runs */
     bool record_high;
     uint64_t more_rows; /* added to the bounds of every shard */
     const struct ledger_file *files;

@@ -161,6 +161,63 @@ static void msgpack_rows_are_arrays(void **state)
     prints(LITERAL("\x92\xc4\x00\xff"));
 }
 
+/* One line of a cell of each kind, in each format. */
+static void lines_have_cells_of_four_kinds(void **state)
+{
+    static const char *const names[] = { "a \"b\"", "t,u", "n",
+                                         "j",       "bad", NULL };
+    static const char list[] = "[\"x\\ty\",1]";
+    const struct df_cell cells[] = {
+        { DF_CELL_NULL, NULL, 0 },
+        { DF_CELL_TEXT, (const uint8_t *)"x\ty", 3 },
+        { DF_CELL_NUMBER, (const uint8_t *)"-1.50", 5 },
+        { DF_CELL_JSON, (const uint8_t *)list, sizeof list - 1 },
+        { DF_CELL_TEXT, (const uint8_t *)"\xff", 1 },
+    };
+    static const struct {
+        const char *text;
+        size_t len;
+    } expected[] = {
+        [FORMAT_TSV] = { LITERAL(
+            "\\N\tx\\ty\t-1.50\t[\"x\\\\ty\",1]\t\xff\n") },
+        [FORMAT_CSV] = { LITERAL(
+            "\"a \"\"b\"\"\",\"t,u\",n,j,bad\r\n"
+            ",x\ty,-1.50,\"[\"\"x\\ty\"\",1]\",\xff\r\n") },
+        [FORMAT_NDJSON] = { LITERAL("{\"a \\\"b\\\"\":null,\"t,u\":\"x\\ty\","
+                                    "\"n\":-1.50,\"j\":[\"x\\ty\",1],"
+                                    "\"bad_base64\":\"/w==\"}\n") },
+        [FORMAT_MSGPACK] = { LITERAL("\x95\xc0\xc4\x03x\ty\xa5-1.50"
+                                     "\xaa[\"x\\ty\",1]\xc4\x01\xff") },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct df_error err;
+        struct format f;
+
+        format_open_lines(&f, (enum format_kind)i, names, 5, &out);
+        format_line(&f, cells);
+        assert_int_equal(format_close(&f, &err), DF_OK);
+        prints(expected[i].text, expected[i].len);
+    }
+}
+
+/* An empty text is not taken for none. */
+static void csv_lines_tell_empty_from_none(void **state)
+{
+    static const char *const names[] = { "a", "b", NULL };
+    const struct df_cell cells[] = { { DF_CELL_TEXT, NULL, 0 },
+                                     { DF_CELL_NULL, NULL, 0 } };
+    struct df_error err;
+    struct format f;
+
+    (void)state;
+    format_open_lines(&f, FORMAT_CSV, names, 2, &out);
+    format_line(&f, cells);
+    assert_int_equal(format_close(&f, &err), DF_OK);
+    prints(LITERAL("a,b\r\n\"\",\r\n"));
+}
+
 static void utf8_is_told_from_other_bytes(void **state)
 {
     static const char *const good[] = { "",
@@ -438,6 +495,8 @@ int main(void)
         cmocka_unit_test(csv_rows_quote_what_must_be),
         cmocka_unit_test(ndjson_rows_lose_nothing),
         cmocka_unit_test(msgpack_rows_are_arrays),
+        cmocka_unit_test(lines_have_cells_of_four_kinds),
+        cmocka_unit_test(csv_lines_tell_empty_from_none),
         cmocka_unit_test(utf8_is_told_from_other_bytes),
         cmocka_unit_test(base64_pads),
         cmocka_unit_test(random_bytes_go_through_tsv),

@@ -154,7 +154,9 @@ static void every_job_is_what_recomputation_gives(void **state)
 
     (void)state;
     for (size_t i = 0; (job = registry_job(i)) != NULL; i++) {
-        for (unsigned n = 0; n < history_times(2); n++) {
+        /* Jobs over records: see test_aggregate_laws.c. */
+        for (unsigned n = 0; job->columns == NULL && n < history_times(2);
+             n++) {
             struct trial t;
 
             trial_open(&t, job, NULL, history_for(job), seed + n);

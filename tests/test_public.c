@@ -346,6 +346,100 @@ static void test_failures(void **state)
     stored_close(&s);
 }
 
+static int64_t count_of(struct df_view *view, const char *key)
+{
+    struct df_error err;
+    int64_t count = 0;
+    enum df_status status =
+        df_view_get(view, key, strlen(key), NULL, 0, &count, &err);
+
+    assert_true(status == DF_OK || status == DF_DIFFERS);
+    assert_int_equal(status == DF_OK, count != 0);
+    return count;
+}
+
+static void test_at(void **state)
+{
+    struct stored s;
+    struct df_view *view;
+    struct df_view_info info;
+    struct df_error err;
+
+    (void)state;
+    stored_open(&s, plain, 3);
+    s.keep = true;
+    rows_source_add_text(&s.run, "tree", 2);
+    apply(&s, "one");
+    rows_source_add_text(&s.run, "tree", 3);
+    rows_source_add_text(&s.run, "sea", 1);
+    apply(&s, "two");
+    view = open_public(&s);
+    assert_int_equal(count_of(view, "tree"), 5);
+    assert_int_equal(df_view_at(view, "one", &err), DF_OK);
+    assert_int_equal(count_of(view, "tree"), 2);
+    assert_int_equal(count_of(view, "sea"), 0);
+    df_view_info(view, &info);
+    assert_int_equal(info.batches, 1);
+    assert_int_equal(info.rows, 1);
+    /* What cannot be had changes nothing. */
+    assert_int_equal(df_view_at(view, "three", &err), DF_LEDGER);
+    assert_int_equal(df_view_at(view, "#3", &err), DF_LEDGER);
+    assert_int_equal(count_of(view, "tree"), 2);
+    assert_int_equal(df_view_at(view, "#0", &err), DF_OK);
+    assert_int_equal(count_of(view, "tree"), 0);
+    assert_int_equal(df_view_at(view, NULL, &err), DF_OK);
+    assert_int_equal(count_of(view, "tree"), 5);
+    df_view_close(view);
+    stored_close(&s);
+}
+
+static int count_rows(void *ctx, const struct df_view_row *row)
+{
+    int *n = ctx;
+
+    (void)row;
+    (*n)++;
+    return 0;
+}
+
+/* Readers do not see what having= hides; a view is what it is. */
+static void test_having(void **state)
+{
+    struct view_definition d = { .text = bytes_of_string("test 1"),
+                                 .shape = plain,
+                                 .shards = 3,
+                                 .having = { .is_set = true, .least = 2 } };
+    struct stored s;
+    struct df_view *view;
+    struct df_view_info info;
+    struct df_error err;
+    int rows = 0;
+
+    (void)state;
+    stored_open(&s, plain, 3);
+    (void)snprintf(s.path, sizeof s.path, "%s",
+                   input_tree_path(s.root, "having"));
+    assert_int_equal(view_create(s.path, &d, &err), DF_OK);
+    rows_source_add_text(&s.run, "tree", 2);
+    rows_source_add_text(&s.run, "sea", 1);
+    rows_source_add_text(&s.run, "less", -3);
+    s.allow_negative = true;
+    apply(&s, "one");
+    stored_check(&s);
+    view = open_public(&s);
+    assert_int_equal(count_of(view, "tree"), 2);
+    assert_int_equal(count_of(view, "sea"), 0);
+    assert_int_equal(df_view_each(view, NULL, 0, count_rows, &rows, &err),
+                     DF_OK);
+    assert_int_equal(rows, 1);
+    df_view_info(view, &info);
+    assert_int_equal(info.rows, 3);
+    assert_int_equal(df_view_refresh(view, &err), DF_OK);
+    assert_int_equal(count_of(view, "sea"), 0);
+    df_view_close(view);
+    stored_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +449,8 @@ int main(void)
         cmocka_unit_test(test_each),
         cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_refresh_over_a_rebuild),
+        cmocka_unit_test(test_at),
+        cmocka_unit_test(test_having),
         cmocka_unit_test(test_failures),
     };
 

@@ -381,7 +381,8 @@ static void assert_ended_well(pid_t child, const char *directory)
 
 /* ---- tests ---- */
 
-static void make_view(char directory[INPUT_TREE_PATH], unsigned shards)
+static void make_view(char directory[INPUT_TREE_PATH], unsigned shards,
+                      uint64_t keep)
 {
     struct kept_view k;
 
@@ -389,6 +390,7 @@ static void make_view(char directory[INPUT_TREE_PATH], unsigned shards)
     input_tree_directory(directory, "deltas");
     kept_open(&k, directory, "view", registry_find("wordcount"), NULL, 0,
               shards);
+    kept_keep(&k, keep);
     kept_close(&k);
 }
 
@@ -412,14 +414,14 @@ static void await(size_t n, const char *directory, struct page *shared)
     }
 }
 
-static void read_while_written(unsigned shards)
+static void read_while_written(unsigned shards, uint64_t keep)
 {
     static const char *const readers[READERS] = { "read_anew", "read_old",
                                                   "read_refreshed" };
     char directory[INPUT_TREE_PATH];
     struct page *shared;
 
-    make_view(directory, shards);
+    make_view(directory, shards, keep);
     shared = map_page(directory, O_CREAT);
     (void)start("write_all", directory, shards);
     for (unsigned i = 0; i < READERS; i++) {
@@ -435,13 +437,21 @@ static void read_while_written(unsigned shards)
 static void readers_of_one_shard_see_whole_batches(void **state)
 {
     (void)state;
-    read_while_written(1);
+    read_while_written(1, 0);
 }
 
 static void readers_of_three_shards_see_whole_batches(void **state)
 {
     (void)state;
-    read_while_written(3);
+    read_while_written(3, 0);
+}
+
+/* And the whole batches before, as far as they are kept. */
+static void readers_of_kept_runs_see_whole_batches(void **state)
+{
+    (void)state;
+    read_while_written(1, 3);
+    read_while_written(3, 3);
 }
 
 /* ---- after a kill ---- */
@@ -564,7 +574,7 @@ static void killed_writers_leave_whole_batches(void **state)
     unsigned torn = 0;
 
     (void)state;
-    make_view(directory, SHARDS);
+    make_view(directory, SHARDS, 0);
     (void)munmap(map_page(directory, O_CREAT), sizeof(struct page));
     for (unsigned i = 1; i <= KILLS; i++) {
         whole_write(directory, i);
@@ -584,6 +594,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_of_one_shard_see_whole_batches),
         cmocka_unit_test(readers_of_three_shards_see_whole_batches),
+        cmocka_unit_test(readers_of_kept_runs_see_whole_batches),
         cmocka_unit_test(killed_writers_leave_whole_batches),
     };
 

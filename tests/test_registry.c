@@ -72,9 +72,11 @@ static void options_are_checked_and_canonical(void **state)
           "option 'tokenizer': 'a=b' is not one of "
           "unicode|ascii|whitespace" },
         { { "lang=de" },
-          "unknown option 'lang': wordcount has case, ngram, tokenizer" },
+          "unknown option 'lang': wordcount has case, ngram, tokenizer, "
+          "format, content, id, window, slide, interval, having" },
         { { "=x" },
-          "unknown option '': wordcount has case, ngram, tokenizer" },
+          "unknown option '': wordcount has case, ngram, tokenizer, "
+          "format, content, id, window, slide, interval, having" },
         { { "case" }, "'case' is not of the form NAME=VALUE" },
         { { "case=keep", "case=keep" }, "option 'case' is given twice" },
     };
@@ -94,6 +96,117 @@ static void options_are_checked_and_canonical(void **state)
     buf_fini(&out);
 }
 
+/* ---- what files hold ---- */
+
+static void formats_of_documents(void **state)
+{
+    static const struct {
+        const char *given[3];
+        const char *outcome;
+    } cases[] = {
+        { { "format=document" },
+          "wordcount 1 case=lower ngram=1 tokenizer=unicode" },
+        { { "format=lines" },
+          "wordcount 1 case=lower format=lines ngram=1 tokenizer=unicode" },
+        { { "format=csv", "content=the text" },
+          "wordcount 1 case=lower content=the\\x20text format=csv ngram=1 "
+          "tokenizer=unicode" },
+        { { "format=ndjson", "content=c", "id=i" },
+          "wordcount 1 case=lower content=c format=ndjson id=i ngram=1 "
+          "tokenizer=unicode" },
+        { { "format=CSV" },
+          "option 'format': 'CSV' is not one of "
+          "document|lines|csv|tsv|ndjson" },
+        { { "format=tsv" },
+          "option 'content': format=tsv needs it, to name the column with "
+          "the text" },
+        { { "format=lines", "content=line" },
+          "option 'content': format=lines has no columns" },
+        { { "id=x" }, "option 'id': format=document has no columns" },
+    };
+    struct buf out = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = 0;
+
+        while (n < 3 && cases[i].given[n] != NULL) {
+            n++;
+        }
+        assert_string_equal(
+            defined(&out, registry_find("wordcount"), cases[i].given, n),
+            cases[i].outcome);
+    }
+    buf_fini(&out);
+}
+
+/* A job over records, which asks for two columns. */
+static const char *const record_columns[] = { "line", "amount" };
+static size_t columns_asked;
+
+static const struct df_columns *record_columns_of(const void *config)
+{
+    static struct df_columns columns = { .names = record_columns };
+
+    (void)config;
+    columns.n = columns_asked;
+    return &columns;
+}
+
+static enum df_status record_configure(const struct df_settings *settings,
+                                       void **config, struct df_error *err)
+{
+    (void)settings;
+    (void)err;
+    *config = NULL;
+    return DF_OK;
+}
+
+static void formats_of_records(void **state)
+{
+    static const struct df_option none[] = { { 0 } };
+    static const char *const components[] = { "n", NULL };
+    static const struct df_job job = {
+        .name = "records",
+        .version = 1,
+        .options = none,
+        .components = components,
+        .configure = record_configure,
+        .columns = record_columns_of,
+    };
+    static const struct {
+        const char *given[1];
+        const char *outcome;
+        size_t columns;
+    } cases[] = {
+        { { NULL }, "records 1", 2 },
+        { { "format=csv" }, "records 1", 2 },
+        { { "format=tsv" }, "records 1 format=tsv", 2 },
+        { { "format=lines" }, "records 1 format=lines", 1 },
+        { { "format=lines" },
+          "option 'format': lines have one column, 'line': there is no "
+          "'amount'",
+          2 },
+        { { "format=document" },
+          "option 'format': 'document' is not one of csv|tsv|ndjson|lines",
+          2 },
+        { { "content=x" },
+          "unknown option 'content': records has format, window, slide, "
+          "interval, having",
+          2 },
+    };
+    struct buf out = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        columns_asked = cases[i].columns;
+        assert_string_equal(defined(&out, &job, cases[i].given,
+                                    cases[i].given[0] == NULL ? 0 : 1),
+                            cases[i].outcome);
+    }
+    buf_fini(&out);
+}
+
 /* A job whose values may be anything, to see definitions tell them apart. */
 static enum df_status any_configure(const struct df_settings *settings,
                                     void **config, struct df_error *err)
@@ -107,9 +220,9 @@ static enum df_status any_configure(const struct df_settings *settings,
 static void definitions_are_unambiguous(void **state)
 {
     static const struct df_option options[] = {
-        { "b", "", "any", "" },
-        { "a", "", "any", "" },
-        { NULL, NULL, NULL, NULL },
+        { .name = "b", .initial = "", .values = "any", .help = "" },
+        { .name = "a", .initial = "", .values = "any", .help = "" },
+        { 0 },
     };
     static const char *const components[] = { "count", NULL };
     static const struct df_job job = { .name = "any",
@@ -162,16 +275,39 @@ static void wordcount_conforms_with_each_option(void **state)
     }
 }
 
+static void aggregate_conforms_with_each_option(void **state)
+{
+    static const char *const given[][4] = {
+        { "by=a", "count=b", "sum=b,c:3", "avg=c" },
+        { "by=a,b", "count", "min=c", "max=c" },
+        { "by=a", "distinct=a,b", "top=3:b", "avg=c" },
+        { "by=c", "min=a:text", "max=b", "top=1:c" },
+        { "by=a,b", "format=ndjson", "sum=c", "min=d" },
+        { "by=a", "format=ndjson", "top=2:b", "distinct=c" },
+        { "format=tsv", "count", "scale=0", "avg=x:1" },
+        { "format=lines", "by=line", "count", "top=5:line" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        job_conformance(registry_find("aggregate"), given[i], 4,
+                        (uint64_t)time(NULL));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_are_in_order_of_name),
         cmocka_unit_test(jobs_are_found_by_name),
         cmocka_unit_test(options_are_checked_and_canonical),
+        cmocka_unit_test(formats_of_documents),
+        cmocka_unit_test(formats_of_records),
         cmocka_unit_test(definitions_are_unambiguous),
         cmocka_unit_test(closing_is_safe_on_zeroed_memory),
         cmocka_unit_test(jobs_conform),
         cmocka_unit_test(wordcount_conforms_with_each_option),
+        cmocka_unit_test(aggregate_conforms_with_each_option),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,9 @@ static void every_way_gives_the_same_bytes(void **state)
                                .root = workplace_new(root),
                                .h = &h };
 
+        if (job->columns != NULL) {
+            continue; /* over records: see test_aggregate_laws.c */
+        }
         history_open(&h, root, history_for(job), seed + i);
         history_steps(&h, BATCHES);
         reference_open(&r);

@@ -1,5 +1,7 @@
 #include "whole_batches.h"
 
+#include "state/history.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,11 +192,28 @@ static void check_entry(struct snapshot *s, uint64_t batch)
     assert_true(bytes_equal(snapshot_ledger_high(s), bytes_of_string(name)));
 }
 
+/* As far back as the view keeps: whole batches as well. */
+static void check_past(struct snapshot *s, uint64_t batch)
+{
+    uint64_t last = snapshot_state(s).seq;
+    struct df_error err;
+    uint64_t reach;
+
+    check(snapshot_reach(s, &reach, &err), &err);
+    for (uint64_t back = 1; back <= last - reach; back++) {
+        check(snapshot_show_at(s, last - back, &err), &err);
+        assert_int_equal(check_scan(s), batch - back);
+        check_gets(s, batch - back);
+    }
+    snapshot_show_now(s);
+}
+
 uint64_t whole_check(struct snapshot *s)
 {
     uint64_t batch = check_scan(s);
 
     check_gets(s, batch);
     check_entry(s, batch);
+    check_past(s, batch);
     return batch;
 }

@@ -23,7 +23,14 @@
  *
  * Group jobs: values are vectors of signed 64-bit integers under addition,
  * an Abelian group. A pair whose components are all zero does not exist.
- * A sum that leaves 64 bits refuses the batch.
+ * A sum that leaves 64 bits refuses the batch. Two components may be one
+ * number of 128 bits (df_shape.wide), which then refuses where it leaves
+ * these.
+ *
+ * Component 0 is the multiplicity: how often a row is there. A batch that
+ * would make it negative deletes what was never inserted and is treated as
+ * --on-negative says; the other components may have any sign. Component 0
+ * is therefore never part of a 128-bit number.
  */
 #ifndef DELTAFOLD_JOB_H
 #define DELTAFOLD_JOB_H
@@ -59,8 +66,9 @@ enum df_pieces { DF_PIECES_FREE, DF_PIECES_ORDERED, DF_PIECES_WHOLE };
 /*
  * A part of a document, borrowed for the duration of one map call. The
  * content is decoded: decompressed, without byte order mark, UTF-16 turned
- * into UTF-8 (but see df_job.raw). DF_SLACK bytes behind data[len] are
- * readable (their values mean nothing).
+ * into UTF-8 (but see df_job.raw). With the view's option format= a document
+ * is what a column of a record holds, in one piece. DF_SLACK bytes behind
+ * data[len] are readable (their values mean nothing).
  *
  * Where no cut is found in DF_UNCUT bytes the document is cut all the same:
  * then `unfinished` is set on the piece before and `continues` on the piece
@@ -78,6 +86,8 @@ struct df_piece {
     bool last;       /* data ends where the document ends */
     bool continues;  /* begins inside something longer than DF_UNCUT */
     bool unfinished; /* ends inside something longer than DF_UNCUT */
+    bool is_text;    /* the text of a record, UTF-8 whatever it says of
+                        itself (matters with df_job.raw) */
 };
 
 /* A stretch this long without a cut is cut by force; above DF_KEY_MAX. */
@@ -89,11 +99,12 @@ struct df_piece {
  * columns that the job asks for.
  */
 enum df_kind {
-    DF_ABSENT, /* ndjson: the object has no such member */
-    DF_NULL,   /* ndjson: null */
+    DF_ABSENT, /* ndjson: the object has no such member; no bytes */
+    DF_NULL,   /* ndjson: null; its bytes are the literal */
     DF_TEXT,   /* csv, tsv, lines: always this; ndjson: a string, unescaped */
-    DF_NUMBER, /* ndjson: the literal as it stands in the file, valid */
-    DF_FALSE,
+    DF_NUMBER, /* ndjson: the literal as it stands in the file; it is one
+                  that df_number_canonical takes */
+    DF_FALSE,  /* bytes: the literal */
     DF_TRUE,
     DF_NESTED /* ndjson: an array or object as canonical JSON: members in
                  byte order, no blanks, shortest escapes, numbers as
@@ -116,8 +127,24 @@ struct df_record {
     const struct df_field *fields;
 };
 
+/*
+ * The canonical form of a JSON number: the same bytes for the same value,
+ * exactly, and no others: 1, 1.0, 1e0 and 10e-1 give "1", -0 gives "0", 2^53
+ * and 2^53 + 1 differ. Plain ("0.000015", "100") where the decimal point is
+ * at most 21 places behind or 5 before the first digit, else "1.5e+30".
+ * Returns its length; out has DF_NUMBER_ROOM(len) bytes. Returns 0 where the
+ * literal is no number, or its exponent has more than 18 digits.
+ */
+#define DF_NUMBER_ROOM(len) ((len) + 32)
+DF_PUBLIC size_t df_number_canonical(const uint8_t *literal, size_t len,
+                                     uint8_t *out);
+
 /* What a job asks of each record. A column that a csv or tsv file does not
- * have refuses the batch. For lines there is one column, "line". */
+ * have refuses the batch. For lines there is one column, "line". Of ndjson
+ * columns are the members of the object itself, not of objects in it. The
+ * whole of a csv or tsv record is its columns in byte order of their names:
+ * of each the name and the value, before both their length in 8 bytes,
+ * big-endian; that of ndjson is canonical JSON; a line is itself. */
 struct df_columns {
     const char *const *names;
     size_t n;   /* at most DF_COLUMNS_MAX */
@@ -132,6 +159,16 @@ struct df_key {
     size_t len;
 };
 
+/* A pair in a list for df_emit_pairs, as df_emit takes it; DF_SLACK bytes
+ * behind the key are readable. */
+struct df_pair {
+    const uint8_t *key;
+    size_t key_len;
+    const uint8_t *element;
+    size_t element_len;
+    const int64_t *values;
+};
+
 /*
  * Where pairs go. The runtime makes one per worker; map calls it through the
  * functions below. The status is sticky: after a failure every call returns
@@ -144,8 +181,10 @@ struct df_emitter {
                  const uint8_t *element, size_t element_len,
                  const int64_t *values);
     void (*keys)(struct df_emitter *, const struct df_key *keys, size_t n);
+    void (*pairs)(struct df_emitter *, const struct df_pair *pairs, size_t n);
     void (*refuse)(struct df_emitter *, const struct df_record *record,
                    const char *why);
+    void *refuse_ctx;                   /* the runtime's */
     uint64_t counters[DF_COUNTERS_MAX]; /* added to by df_count only */
 };
 
@@ -169,6 +208,16 @@ static inline void df_emit_keys(struct df_emitter *e,
 {
     if (e->status == DF_OK) {
         e->keys(e, keys, n);
+    }
+}
+
+/* df_emit for a list of n pairs: the fast path for jobs without elements
+ * whose values are more than a count. */
+static inline void df_emit_pairs(struct df_emitter *e,
+                                 const struct df_pair *pairs, size_t n)
+{
+    if (e->status == DF_OK) {
+        e->pairs(e, pairs, n);
     }
 }
 
@@ -196,6 +245,11 @@ struct df_option {
     const char *initial; /* value when not given; never NULL */
     const char *values;  /* what is allowed, as shown: "lower|fold|keep" */
     const char *help;    /* half a line */
+    /* May be given several times; configure sees the values with a comma
+     * between them. Others are refused the second time. */
+    bool is_list;
+    /* What NAME without a value stands for; NULL: a value must be given. */
+    const char *bare;
 };
 
 /* The options of a view, all of them, in the order of the job's list;
@@ -203,6 +257,9 @@ struct df_option {
 struct df_settings {
     const struct df_option *options;
     const char *const *values; /* values[i] belongs to options[i] */
+    /* What the documents are: "csv", "tsv", "ndjson", "lines" or "document";
+     * the view's option format=. */
+    const char *format;
 };
 
 /*
@@ -213,8 +270,70 @@ struct df_shape {
     bool has_element;
     const char *const *components; /* names of the values; ends with NULL */
     /* Bit i: components i and i + 1 are the low and the high 64 bits of one
-     * 128-bit number in two's complement. */
+     * 128-bit number in two's complement. i is at least 1, and no component
+     * belongs to two numbers. */
     uint32_t wide;
+};
+
+/*
+ * How readers show a view: as lines of named cells rather than as rows of
+ * key, element and components, where these are no use to people.
+ *
+ *     columns(config), key_columns(config)
+ *     open(config, &presenter, err)
+ *       key(presenter, key, len)                per key, in byte order
+ *         row(presenter, element, len, values)  per row of it, in byte order
+ *       cells(presenter, &cells)                the key's line
+ *       find(presenter, text, len, ...)         at any time between keys
+ *     close(presenter)
+ *
+ * One thread; a line depends on the rows of its key and on nothing else. A
+ * presenter holds one line, not the rows of a key: there may be many.
+ */
+enum df_cell_kind {
+    DF_CELL_NULL,   /* no value: \N in TSV, nothing in csv, null, nil */
+    DF_CELL_TEXT,   /* any bytes */
+    DF_CELL_NUMBER, /* a JSON number, of any length */
+    DF_CELL_JSON    /* any other JSON value, on one line: as it is in ndjson,
+                       as text elsewhere */
+};
+
+struct df_cell {
+    enum df_cell_kind kind;
+    const uint8_t *data;
+    size_t len;
+};
+
+struct df_present {
+    /* The names of a line's cells, those of the key first; no two are the
+     * same; ends with NULL; as long-lived as config. */
+    const char *const *(*columns)(const void *config);
+    /* How many of them are the key's. They alone tell keys apart. */
+    unsigned (*key_columns)(const void *config);
+
+    enum df_status (*open)(const void *config, void **presenter,
+                           struct df_error *);
+    void (*close)(void *presenter); /* takes NULL */
+
+    /* Begins a key. False: it is not shown (a job's own book-keeping), and
+     * neither row nor cells is called for it. The bytes may go after the
+     * call. */
+    bool (*key)(void *presenter, const uint8_t *key, size_t key_len);
+    /* Fails with DF_SYSTEM when memory runs out, with DF_STATE when the row
+     * is none that the job writes; the same for cells. */
+    enum df_status (*row)(void *presenter, const uint8_t *element,
+                          size_t element_len, const int64_t *values);
+    /* One cell per column, borrowed until the next call of key or find.
+     * *cells is NULL when the key has no line after all. */
+    enum df_status (*cells)(void *presenter, const struct df_cell **cells);
+
+    /* The bytes of the key that a user means by text, the key's cells as
+     * export writes them in TSV: escaped, a TAB between them. Borrowed until
+     * the next call of key or find. DF_USAGE, with a message, when the text
+     * cannot be a key. */
+    enum df_status (*find)(void *presenter, const char *text, size_t len,
+                           const uint8_t **key, size_t *key_len,
+                           struct df_error *);
 };
 
 struct df_job {
@@ -232,6 +351,8 @@ struct df_job {
     bool raw;
     /* NULL: has_element and components above hold for every config. */
     struct df_shape (*shape)(const void *config);
+    /* NULL: readers show key, element and components. */
+    const struct df_present *present;
 
     /* Checks the settings and makes what the other functions are given as
      * config; it is read by all threads and changed by none. Fails with
@@ -239,6 +360,9 @@ struct df_job {
     enum df_status (*configure)(const struct df_settings *, void **config,
                                 struct df_error *);
     void (*release)(void *config); /* takes NULL */
+    /* The one spelling of option i of the list under this config, for the
+     * view's definition; the config's. NULL: as it was given. */
+    const char *(*canonical)(const void *config, size_t i);
 
     /* How documents may be cut under this config. */
     enum df_pieces (*pieces)(const void *config);

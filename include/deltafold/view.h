@@ -13,6 +13,10 @@
  * the newest. It takes no lock, unless a
  * writer has died between two shards: then its batch is finished first. A
  * process opens each view once; a df_view belongs to one thread at a time.
+ * Rows that the view's option having= hides are not there for get and each;
+ * info counts them. Views of jobs that show lines of their own (aggregate)
+ * are rows here as well, all of them, with their numbers as they are stored:
+ * a sum is an integer at its scale and two of the values, low half first.
  */
 #ifndef DELTAFOLD_VIEW_H
 #define DELTAFOLD_VIEW_H
@@ -38,6 +42,13 @@ DF_PUBLIC void df_view_close(struct df_view *view); /* takes NULL */
  * only be closed. */
 DF_PUBLIC enum df_status df_view_refresh(struct df_view *view,
                                          struct df_error *err) DF_MUST_CHECK;
+
+/* Moves the snapshot to the view as it was after a batch, given by its name or
+ * as "#12", the twelfth entry of the log; NULL: back to the last one that the
+ * snapshot has. DF_LEDGER, with what can be had, when that is not kept; the
+ * snapshot then stays where it is. */
+DF_PUBLIC enum df_status df_view_at(struct df_view *view, const char *batch,
+                                    struct df_error *err) DF_MUST_CHECK;
 
 /* What the view is and where it stands. Strings are the view's. */
 struct df_view_info {

@@ -253,3 +253,11 @@ bool encoding_to_utf8(struct bytes page, struct buf *room, struct bytes *utf8)
     }
     return from_unmarked(page, room, utf8);
 }
+
+bool encoding_mend(struct bytes page, struct buf *room, struct bytes *utf8)
+{
+    buf_reset(room);
+    return from_utf8(begins_with(page, "\xEF\xBB\xBF", 3) ? without(page, 3)
+                                                          : page,
+                     room, utf8);
+}

@@ -18,4 +18,8 @@
  * behind the page are readable. False without memory. */
 bool encoding_to_utf8(struct bytes page, struct buf *room, struct bytes *utf8);
 
+/* The same for a page that is known to be UTF-8, whatever it says of itself:
+ * only what is ill-formed is mended. */
+bool encoding_mend(struct bytes page, struct buf *room, struct bytes *utf8);
+
 #endif

@@ -382,10 +382,10 @@ static void map(void *mapper, const struct df_piece *piece,
 {
     struct mapper *m = mapper;
     enum url_result result;
-    struct bytes page;
+    struct bytes page = bytes_of(piece->data, piece->len);
 
-    if (!encoding_to_utf8(bytes_of(piece->data, piece->len), &m->text,
-                          &page)) {
+    if (!(piece->is_text ? encoding_mend(page, &m->text, &page)
+                         : encoding_to_utf8(page, &m->text, &page))) {
         e->status = DF_SYSTEM;
         return;
     }

@@ -190,6 +190,42 @@ static bool fill(struct characters *c, uint32_t begin, uint32_t end,
     return true;
 }
 
+static bool is_plain(uint32_t entry)
+{
+    return (entry & (CHARACTER_CLASS | CHARACTER_SLOW |
+                     CHARACTER_COMBINING)) == CHARACTER_WORD;
+}
+
+/* The share of a plain character of len bytes; 0 where it has another
+ * length, or the character is not plain. */
+static uint32_t plain_share(const struct characters *c, uint32_t point,
+                            size_t len)
+{
+    uint32_t entry = characters_entry(c, point);
+    utf8proc_uint8_t bytes[4] = { 0 };
+
+    if (!is_plain(entry)) {
+        return 0;
+    }
+    if ((entry & CHARACTER_MAPPED) == 0) {
+        (void)utf8proc_encode_char((utf8proc_int32_t)point, bytes);
+        return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
+    }
+    return (entry >> CHARACTER_LENGTH_SHIFT & 3) + 1 == len
+               ? entry >> CHARACTER_BYTES_SHIFT
+               : 0;
+}
+
+static void fill_plain(struct characters *c)
+{
+    for (uint32_t point = 0; point < CHARACTERS_ONE; point++) {
+        c->one[point] = (uint8_t)plain_share(c, point, 1);
+    }
+    for (uint32_t point = CHARACTERS_ONE; point < CHARACTERS_TWO; point++) {
+        c->two[point] = (uint16_t)plain_share(c, point, 2);
+    }
+}
+
 bool characters_init(struct characters *c, enum letter_case letter_case)
 {
     static const uint32_t separators[CHARACTERS_BLOCK];
@@ -202,6 +238,7 @@ bool characters_init(struct characters *c, enum letter_case letter_case)
     if (store_block(c, separators, &none) &&
         fill(c, 0, ASSIGNED_END, letter_case, &u) &&
         fill(c, SELECTORS_BEGIN, SELECTORS_END, letter_case, &u)) {
+        fill_plain(c);
         return true;
     }
     characters_fini(c);

@@ -38,10 +38,20 @@ enum {
     CHARACTERS_END = 0x110000,
 };
 
+enum {
+    CHARACTERS_ONE = 0x80,  /* code points of one byte are below */
+    CHARACTERS_TWO = 0x800, /* of two bytes */
+};
+
 /* Equal blocks of the table are stored once. */
 struct characters {
     uint16_t block[CHARACTERS_END / CHARACTERS_BLOCK];
     struct buf entries; /* of uint32_t */
+    /* The shares of plain letters and digits, for most text is of them: those
+     * that need no look at their neighbours and whose share has their own
+     * length. 0 for all others. In two the first byte is the lower one. */
+    uint8_t one[CHARACTERS_ONE];
+    uint16_t two[CHARACTERS_TWO];
 };
 
 /* False when memory runs out; c is then empty. */

@@ -202,6 +202,56 @@ static inline void spell(struct mapper *m, struct spelling *w,
     }
 }
 
+/* Goes on with a word over plain letters and digits, which is most of what
+ * words are; returns where something else stands. The loop is what spell does
+ * in general, without a look at what such characters cannot bring about. */
+static inline const uint8_t *spell_plain(const struct characters *c,
+                                         struct spelling *w, const uint8_t *s,
+                                         const uint8_t *end)
+{
+    uint8_t *out = w->out;
+
+    while (s < end) {
+        if (s[0] < 0x80) {
+            uint8_t share = c->one[s[0]];
+
+            if (share == 0) {
+                break;
+            }
+            *out++ = share;
+            s++;
+        } else if (s[0] < 0xe0) {
+            uint16_t share;
+
+            if (s[0] < 0xc2 || end - s < 2 || (s[1] & 0xc0) != 0x80 ||
+                (share = c->two[(s[0] & 0x1fU) << 6 | (s[1] & 0x3fU)]) == 0) {
+                break;
+            }
+            out[0] = (uint8_t)share;
+            out[1] = (uint8_t)(share >> 8);
+            out += 2;
+            s += 2;
+        } else {
+            uint32_t point;
+            size_t len = utf8_decode(s, (size_t)(end - s), &point);
+
+            if (point == UTF8_BAD ||
+                characters_entry(c, point) != CHARACTER_WORD) {
+                break;
+            }
+            memcpy(out, s, 4);
+            out += len;
+            s += len;
+        }
+    }
+    if (out != w->out) {
+        w->out = out;
+        w->to = s;
+        w->combining = 0;
+    }
+    return s;
+}
+
 /* Adds the words of a run. Marks before a word's first letter are passed
  * over: a word does not begin with one. */
 static void spell_run(struct mapper *m, const uint8_t *s, const uint8_t *end)
@@ -214,6 +264,12 @@ static void spell_run(struct mapper *m, const uint8_t *s, const uint8_t *end)
         uint32_t point;
         uint32_t entry = CHARACTER_SEPARATOR;
 
+        if (w.open && !w.apostrophe) {
+            s = spell_plain(characters, &w, s, end);
+            if (s == end) {
+                break;
+            }
+        }
         len = utf8_decode(s, (size_t)(end - s), &point);
         if (point != UTF8_BAD) {
             entry = characters_entry(characters, point);

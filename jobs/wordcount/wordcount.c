@@ -26,13 +26,20 @@
 enum { OPTION_CASE, OPTION_NGRAM, OPTION_TOKENIZER };
 
 static const struct df_option options[] = {
-    [OPTION_CASE] = { "case", "lower", "lower|fold|keep",
-                      "letter case of words; whitespace always keeps it" },
-    [OPTION_NGRAM] = { "ngram", "1", "1..8",
-                       "words per key, joined by a space" },
-    [OPTION_TOKENIZER] = { "tokenizer", "unicode", "unicode|ascii|whitespace",
-                           "what a word is" },
-    { NULL, NULL, NULL, NULL },
+    [OPTION_CASE] = { .name = "case",
+                      .initial = "lower",
+                      .values = "lower|fold|keep",
+                      .help = "letter case of words; whitespace always keeps "
+                              "it" },
+    [OPTION_NGRAM] = { .name = "ngram",
+                       .initial = "1",
+                       .values = "1..8",
+                       .help = "words per key, joined by a space" },
+    [OPTION_TOKENIZER] = { .name = "tokenizer",
+                           .initial = "unicode",
+                           .values = "unicode|ascii|whitespace",
+                           .help = "what a word is" },
+    { 0 },
 };
 
 static const char *const components[] = { "count", NULL };

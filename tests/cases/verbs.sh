@@ -17,6 +17,11 @@ new_graph() {
     deltafold init view links "$@" --shards "$SHARDS" >>said 2>&1
 }
 
+# new_sums [OPTION[=VALUE] ...]: an empty view of aggregate, in ./view
+new_sums() {
+    deltafold init view aggregate "$@" --shards "$SHARDS" >>said 2>&1
+}
+
 # fold BATCH ... [--OPTION ...]
 fold() {
     deltafold run view --install="$INSTALL" "$@" >>said 2>&1

@@ -3,7 +3,9 @@
  * what an uninterrupted one gives.
  *
  *     crash --binary=PATH --shim=PATH --mode=MODE
- *           [--action=run|rebuild|compact|init] [--shards=N] [--install=METHOD]
+ *           [--action=run|rebuild|compact|init|undo] [--shards=N]
+ *           [--install=METHOD]
+ *           [--option=NAME=VALUE]    of the view: keep=5, window=1
  *           [--seeds=N] [--sticky] [--times=N] [--step=N]
  *
  * For n = 1, 2, 3 ... until no fault strikes any more: a fresh copy of a
@@ -28,7 +30,13 @@
 #include "tests/faults/process.h"
 #include "tests/faults/tree.h"
 
-enum action { ACTION_RUN, ACTION_REBUILD, ACTION_COMPACT, ACTION_INIT };
+enum action {
+    ACTION_RUN,
+    ACTION_REBUILD,
+    ACTION_COMPACT,
+    ACTION_INIT,
+    ACTION_UNDO
+};
 
 static struct {
     const char *binary;
@@ -37,6 +45,7 @@ static struct {
     enum action action;
     unsigned shards;
     const char *install;
+    const char *option; /* NULL: none */
     uint64_t seeds;
     uint64_t step;
     uint64_t times; /* of kill-9 */
@@ -91,7 +100,7 @@ static void init_view(struct outcome *o, const char *const *env,
                       const char *directory)
 {
     char *shards = text("%u", lab.shards);
-    const char *rest[] = { "wordcount", "--shards", shards, NULL };
+    const char *rest[] = { "wordcount", "--shards", shards, lab.option, NULL };
 
     call(o, env, directory, "init", rest);
     free(shards);
@@ -124,6 +133,8 @@ static void act(struct outcome *o, const char *const *env,
     const char *rebuild[] = { lab.documents, "--as-of", "b2",
                               "--threads",   "2",       NULL };
     const char *compact[] = { "--threads", "2", NULL };
+    char *install = text("--install=%s", lab.install);
+    const char *undo[] = { "b2", install, "--threads", "2", NULL };
 
     switch (lab.action) {
     case ACTION_RUN:
@@ -138,17 +149,23 @@ static void act(struct outcome *o, const char *const *env,
     case ACTION_INIT:
         init_view(o, env, directory);
         break;
+    case ACTION_UNDO:
+        call(o, env, directory, "undo", undo);
+        break;
     }
+    free(install);
 }
 
-/* The action until it is done, whatever was there before; for init also
+/* The action until it is done, whatever was there before: init may find a
+ * view, undo a batch that is undone. For init also
  * both batches, to see that the view works. */
 static void act_well(const char *directory)
 {
     struct outcome o;
 
     act(&o, NULL, directory);
-    if (o.exit_code != 0 && !(lab.action == ACTION_INIT && o.exit_code == 5)) {
+    if (o.exit_code != 0 && !(lab.action == ACTION_INIT && o.exit_code == 5) &&
+        !(lab.action == ACTION_UNDO && o.exit_code == 4)) {
         give_up("again: exit %d, signal %d: %s", o.exit_code, o.signal, o.err);
     }
     outcome_fini(&o);
@@ -178,6 +195,26 @@ static char *json_field(const char *json, const char *name)
     return field;
 }
 
+/* The view as it was after the first batch, where it keeps runs. */
+static char *look_back(const char *directory)
+{
+    const char *rest[] = { "--at", "#1", NULL };
+    struct outcome o;
+    char *rows;
+
+    if (lab.option == NULL || strncmp(lab.option, "keep=", 5) != 0 ||
+        lab.action == ACTION_REBUILD) {
+        return text("%s", "");
+    }
+    call(&o, NULL, directory, "export", rest);
+    if (o.exit_code != 0) {
+        give_up("export --at: exit %d: %s", o.exit_code, o.err);
+    }
+    rows = text("%s", o.out);
+    outcome_fini(&o);
+    return rows;
+}
+
 static char *look_at_info(const char *directory)
 {
     const char *rest[] = { "--json", NULL };
@@ -185,6 +222,7 @@ static char *look_at_info(const char *directory)
     char *digest;
     char *rows;
     char *batches;
+    char *past;
     char *info;
 
     call(&o, NULL, directory, "info", rest);
@@ -194,9 +232,11 @@ static char *look_at_info(const char *directory)
     digest = json_field(o.out, "digest");
     rows = json_field(o.out, "rows");
     batches = json_field(o.out, "batches");
+    past = strcmp(batches, "0") == 0 ? text("%s", "") : look_back(directory);
     /* A rebuild that is done twice is two entries. */
-    info = text("digest %s rows %s batches %s", digest, rows,
-                lab.action == ACTION_REBUILD ? "-" : batches);
+    info = text("digest %s rows %s batches %s\n%s", digest, rows,
+                lab.action == ACTION_REBUILD ? "-" : batches, past);
+    free(past);
     free(digest);
     free(rows);
     free(batches);
@@ -486,7 +526,7 @@ static void lab_prepare(void)
         }
         outcome_fini(&o);
         run_batch_well(lab.base, lab.first);
-        if (lab.action == ACTION_COMPACT) {
+        if (lab.action == ACTION_UNDO || lab.action == ACTION_COMPACT) {
             run_batch_well(lab.base, lab.second);
         }
         before = look(lab.base, true);
@@ -518,6 +558,9 @@ static enum action action_of(const char *name)
     if (strcmp(name, "init") == 0) {
         return ACTION_INIT;
     }
+    if (strcmp(name, "undo") == 0) {
+        return ACTION_UNDO;
+    }
     give_up("no action %s", name);
 }
 
@@ -530,6 +573,7 @@ static void options(int argc, char **argv)
         { "action", required_argument, NULL, 'a' },
         { "shards", required_argument, NULL, 'n' },
         { "install", required_argument, NULL, 'i' },
+        { "option", required_argument, NULL, 'o' },
         { "seeds", required_argument, NULL, 'r' },
         { "step", required_argument, NULL, 'p' },
         { "times", required_argument, NULL, 't' },
@@ -557,6 +601,9 @@ static void options(int argc, char **argv)
             break;
         case 'i':
             lab.install = optarg;
+            break;
+        case 'o':
+            lab.option = optarg;
             break;
         case 'r':
             lab.seeds = strtoull(optarg, NULL, 10);

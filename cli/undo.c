@@ -1,0 +1,153 @@
+/* deltafold undo and redo: one past batch out of the rows, and back. */
+#include "cli/command.h"
+#include "cli/entry.h"
+#include "cli/opened.h"
+#include "cli/resources.h"
+
+enum { WAIT_INITIAL = 10 /* seconds */ };
+
+struct undo {
+    unsigned install;
+    unsigned on_negative;
+    uint64_t wait;
+    bool json;
+};
+
+static const struct option options[] = {
+    { .name = "install",
+      .kind = OPTION_CHOICE,
+      .offset = offsetof(struct undo, install),
+      .choices = "increment|overwrite",
+      .help = "change rows in place, or merge and write all rows anew; the "
+              "view is the same",
+      .initial = "increment" },
+    { .name = "on-negative",
+      .kind = OPTION_CHOICE,
+      .offset = offsetof(struct undo, on_negative),
+      .choices = "abort|allow",
+      .help = "when later batches deleted what this one inserted: refuse, or "
+              "keep negative rows",
+      .initial = "abort" },
+    { .name = "wait",
+      .kind = OPTION_NUMBER,
+      .offset = offsetof(struct undo, wait),
+      .max = 86400,
+      .value = "SECONDS",
+      .help = "how long to wait for another writer",
+      .initial = "10" },
+    { .name = "json",
+      .kind = OPTION_FLAG,
+      .offset = offsetof(struct undo, json),
+      .help = "the ledger entry as a JSON object" },
+    { 0 }
+};
+
+static void print(struct output *out, bool json, bool redo,
+                  const struct opened *o, const struct ledger_entry *e)
+{
+    struct json j = { .out = out };
+    struct shown s;
+
+    if (json) {
+        json_open(&j, NULL);
+        entry_json(&j, e, o->job);
+        json_close(&j);
+        json_line(&j);
+        return;
+    }
+    output_printf(out, "%-10s  %s  ", shown(&s, e->name),
+                  redo ? "redone" : "undone");
+    entry_print(out, e);
+    output_byte(out, '\n');
+}
+
+static enum df_status work(struct invocation *in, const struct undo *undo,
+                           const struct resources *resources, bool redo,
+                           struct opened *o, struct df_error *err)
+{
+    struct ledger_entry entry;
+    struct engine_options engine;
+    struct progress progress;
+    struct buf name = { 0 };
+    enum df_status status =
+        resources_prepare(resources, &progress, &engine, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    engine.method = undo->install == 0 ? INSTALL_INCREMENT : INSTALL_OVERWRITE;
+    engine.on_negative =
+        undo->on_negative == 0 ? ENGINE_NEGATIVE_ABORT : ENGINE_NEGATIVE_ALLOW;
+    status = engine_undo(o->view, &o->spec, in->argv[1], redo, &engine, &entry,
+                         &name, err);
+    progress_clear(&progress);
+    if (status == DF_OK) {
+        print(in->out, undo->json, redo, o, &entry);
+    }
+    buf_fini(&name);
+    return status == DF_INTERRUPTED ? opened_interrupted(o, err) : status;
+}
+
+static enum df_status run(struct invocation *in, bool redo,
+                          struct df_error *err)
+{
+    struct undo undo = { .wait = WAIT_INITIAL };
+    struct resources resources = { 0 };
+    struct opened o;
+    enum df_status status =
+        command_parse(in, (void *[]){ &undo, &resources }, err);
+
+    if (status == DF_OK) {
+        status =
+            opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)undo.wait, err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
+    status = work(in, &undo, &resources, redo, &o, err);
+    opened_close(&o);
+    return status;
+}
+
+static enum df_status run_undo(struct invocation *in, struct df_error *err)
+{
+    return run(in, false, err);
+}
+
+static enum df_status run_redo(struct invocation *in, struct df_error *err)
+{
+    return run(in, true, err);
+}
+
+const struct command command_undo = {
+    .name = "undo",
+    .summary = "take one past batch out of a view",
+    .synopsis = "VIEW BATCH [OPTION ...]",
+    .text =
+        "Subtracts what a past batch amounted to, any whose run is kept "
+        "('deltafold keep'), exactly and once, as an entry of the log of its "
+        "own. BATCH is a name, or '#SEQ' in the log. 'deltafold run' passes "
+        "over a batch that was undone; under the same name a corrected one is "
+        "taken with --allow-late. Not for views with a window.",
+    .examples = "  deltafold undo words 2026-11-12\n"
+                "  deltafold undo words '#12'",
+    .options = { options, resource_options },
+    .arguments_min = 2,
+    .arguments_max = 2,
+    .run = run_undo,
+};
+
+const struct command command_redo = {
+    .name = "redo",
+    .summary = "put a batch that was undone back",
+    .synopsis = "VIEW BATCH [OPTION ...]",
+    .text = "Adds what an undone batch amounted to again, as an entry of the "
+            "log of its own, while its run is kept ('deltafold keep') and its "
+            "name was not used again. BATCH is a name, or '#SEQ' of the batch "
+            "or of its undo.",
+    .examples = "  deltafold redo words 2026-11-12",
+    .options = { options, resource_options },
+    .arguments_min = 2,
+    .arguments_max = 2,
+    .run = run_redo,
+};
