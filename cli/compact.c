@@ -102,7 +102,6 @@ static enum df_status compact(struct invocation *in,
     if (status != DF_OK) {
         return status;
     }
-    plan.memory = crew_memory(&engine) / 4;
     plan.threads = crew_threads(&engine);
     plan.stop = engine.stop;
     status = view_compact(o->view, &plan, &done.report, err);

@@ -41,7 +41,6 @@ static enum df_status compact(const struct run *r, const struct batch *batch,
 {
     const struct compact_plan plan = {
         .budget_us = ENGINE_COMPACT_US + (int64_t)e->measured_us,
-        .memory = crew_memory(r->options) / 4,
         .threads = crew_threads(r->options),
         .stop = r->options->stop,
     };

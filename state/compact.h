@@ -21,7 +21,6 @@ struct compact_plan {
     bool everything;   /* fold all there is, whether it is time to or not */
     int64_t budget_us; /* without everything: one step, or one chunk of a
                           fold, and no new one after so long, ... */
-    size_t memory;     /* bytes for dirty pages, all shards together */
     unsigned threads;
     const volatile sig_atomic_t *stop; /* may be NULL */
 };
