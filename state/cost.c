@@ -13,12 +13,16 @@
 #define COMMIT_US 1500.0     /* a transaction, synced */
 #define TAKE_ROW_US 0.10     /* the next row of the run, from reduce */
 #define SEEK_ROW_US 0.35     /* find a row's entry and add to it */
-#define DIRTY_PAGE_US 8.0    /* copy a page, free the old one, write it */
+#define DIRTY_PAGE_US 20.0   /* copy a page, free the old one, write it */
 #define REWRITE_ROW_US 0.045 /* read a row of the table and pack it again */
 #define STORE_ROW_US 0.06    /* add a row to a stored run */
 #define MERGE_ROW_US 0.12    /* merge a row of stored runs once */
 #define MERGES 2.0           /* so often before it is folded */
 #define DUE_MIN 65536.0      /* bytes */
+
+/* Where the costs are nearly equal, rows are changed in place, and counted,
+ * rather than all written or deferred. */
+#define WORTH 0.95
 
 /* Fits are taken for noise beyond these. */
 #define FACTOR_MIN (1.0 / 16)
@@ -203,17 +207,17 @@ static double debt_of_overlay(const struct cost_features *f,
 struct cost_choice cost_choose(const struct cost_features *f,
                                const struct cost_fit *fit, bool can_defer)
 {
-    struct cost_choice best = cost_predict(f, fit, INSTALL_OVERWRITE);
-    struct cost_choice one = cost_predict(f, fit, INSTALL_INCREMENT);
+    struct cost_choice best = cost_predict(f, fit, INSTALL_INCREMENT);
+    struct cost_choice one = cost_predict(f, fit, INSTALL_OVERWRITE);
     double saved = debt_of_overlay(f, fit);
     double least = best.predicted_us - saved;
 
-    if (one.predicted_us - saved < least) {
+    if (one.predicted_us < best.predicted_us * WORTH) {
         best = one;
         least = one.predicted_us - saved;
     }
     one = cost_predict(f, fit, INSTALL_DEFER);
-    if (can_defer && one.predicted_us + debt_of_run(f, fit) < least) {
+    if (can_defer && one.predicted_us + debt_of_run(f, fit) < least * WORTH) {
         best = one;
     }
     return best;
