@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #include "jobs/aggregate/aggregate.h"
+#include "jobs/dedup/dedup.h"
 #include "jobs/links/links.h"
 #include "jobs/wordcount/wordcount.h"
 
 /* In order of name. */
-static const struct df_job *const jobs[] = { &aggregate_job, &links_job,
-                                             &wordcount_job };
+static const struct df_job *const jobs[] = { &aggregate_job, &dedup_job,
+                                             &links_job, &wordcount_job };
 enum { JOBS = sizeof jobs / sizeof jobs[0] };
 
 const struct df_job *registry_job(size_t i)

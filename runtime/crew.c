@@ -412,6 +412,11 @@ static enum df_status first_failure(const struct crew *c, struct df_error *err)
     return first->status;
 }
 
+bool crew_has_failed(const struct crew *c)
+{
+    return __atomic_load_n(&c->failed, __ATOMIC_RELAXED) != 0;
+}
+
 /* A small batch is done by one worker before a second one is awake. */
 static void choose_team(struct crew *c)
 {
@@ -467,7 +472,12 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
         c->total_bytes += batch->files[i].length;
     }
     choose_team(c);
-    status = read_units(c, err);
+    if (c->plan.begin != NULL) {
+        status = c->plan.begin(c->plan.records_ctx, c->units.count, err);
+    }
+    if (status == DF_OK) {
+        status = read_units(c, err);
+    }
     reader_units_fini(&c->units);
     return status;
 }
