@@ -80,12 +80,21 @@ static void put_synopsis(const struct command *c, struct output *out)
     }
 }
 
+static void put_blanks(struct output *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        output_byte(out, ' ');
+    }
+}
+
 /* One line of text, folded at blanks unless it begins with one. */
-static void put_line(struct output *out, struct bytes line)
+static void put_line(struct output *out, struct bytes line, size_t indent)
 {
     const char *p = (const char *)line.data;
     const char *end = p + line.len;
     size_t column = 0;
+
+    put_blanks(out, line.len > 0 ? indent : 0);
 
     if (line.len == 0 || *p == ' ') {
         output_bytes(out, line);
@@ -96,9 +105,10 @@ static void put_line(struct output *out, struct bytes line)
         size_t word = (size_t)((blank == NULL ? end : blank) - p);
 
         if (column > 0) {
-            bool fits = column + 1 + word <= HELP_WIDTH;
+            bool fits = indent + column + 1 + word <= HELP_WIDTH;
 
             output_byte(out, fits ? ' ' : '\n');
+            put_blanks(out, fits ? 0 : indent);
             column = fits ? column + 1 : 0;
         }
         output_bytes(out, bytes_of(p, word));
@@ -108,12 +118,12 @@ static void put_line(struct output *out, struct bytes line)
     output_byte(out, '\n');
 }
 
-static void put_text(struct output *out, const char *text)
+void command_put_text(struct output *out, const char *text, size_t indent)
 {
     while (*text != '\0') {
         size_t len = strcspn(text, "\n");
 
-        put_line(out, bytes_of(text, len));
+        put_line(out, bytes_of(text, len), indent);
         text += len + (text[len] == '\n');
     }
 }
@@ -132,7 +142,7 @@ enum df_status command_help(const struct command *c, struct output *out,
     if (ok) {
         put_synopsis(c, out);
         output_byte(out, '\n');
-        put_text(out, c->text);
+        command_put_text(out, c->text, 0);
         output_text(out, "\nOptions:\n");
         output_bytes(out, buf_bytes(&table));
         if (c->examples != NULL) {
@@ -147,10 +157,13 @@ void command_help_program(struct output *out)
 {
     output_text(out,
                 "Usage: deltafold COMMAND [ARGUMENT ...] [OPTION ...]\n\n");
-    put_text(out, "Keeps the result of a MapReduce job up to date from what "
-                  "changed: folds directories of inserted and deleted "
-                  "documents into a durable view, each exactly once.\n\n"
-                  "Commands:");
+    command_put_text(
+        out,
+        "Keeps the result of a MapReduce job up to date from what "
+        "changed: folds directories of inserted and deleted "
+        "documents into a durable view, each exactly once.\n\n"
+        "Commands:",
+        0);
     for (size_t i = 0; i < COMMANDS; i++) {
         output_printf(out, "  %-9s %s\n", commands[i]->name,
                       commands[i]->summary);

@@ -61,6 +61,10 @@ extern const struct command command_redo;
 extern const struct command command_keep;
 extern const struct command command_bench;
 
+/* Lines of text, folded at blanks where they are long, behind `indent`
+ * blanks; a line that begins with a blank stays as it is. */
+void command_put_text(struct output *out, const char *text, size_t indent);
+
 /* Takes options out of in->argv; into[i] is the struct that the command's
  * i-th table fills. */
 enum df_status command_parse(struct invocation *in, void *const *into,

@@ -58,10 +58,28 @@ static void put_fold(struct json *j, const struct ledger_entry *e)
     }
 }
 
+/* Numbers of the entries whose runs were added, those that were subtracted
+ * with a minus; where it is not simply the entry's own. */
+static void put_effects(struct json *j, const struct ledger_entry *e)
+{
+    if (!e->has_effects) {
+        return;
+    }
+    json_open_array(j, "effects");
+    for (size_t i = 0; i < ledger_effects(e); i++) {
+        struct ledger_effect effect = ledger_effect(e, i);
+
+        json_int(j, NULL,
+                 effect.minus ? -(int64_t)effect.seq : (int64_t)effect.seq);
+    }
+    json_close_array(j);
+}
+
 static void put_history(struct json *j, const struct ledger_entry *e)
 {
     json_bool(j, "kept", e->kept);
     json_bool(j, "undone", e->undone);
+    put_effects(j, e);
     if (e->note.len > 0) {
         json_bytes(j, "note", e->note);
     }

@@ -1,5 +1,4 @@
 /* deltafold jobs: the jobs there are, with their options. */
-#include "cli/columns.h"
 #include "cli/command.h"
 #include "cli/json.h"
 #include "jobs/registry.h"
@@ -46,25 +45,53 @@ static void print_json(const struct df_job *job, struct output *out)
     json_line(&j);
 }
 
-static enum df_status print_text(const struct df_job *job, struct output *out,
-                                 struct df_error *err)
+/* Whether every job has it. */
+static bool is_common(const struct df_option *option)
 {
-    struct columns t = { .align = "lll" };
-    enum df_status status;
+    const struct df_option *o = registry_common;
+
+    while (o->name != NULL && o != option) {
+        o++;
+    }
+    return o->name != NULL;
+}
+
+enum { INDENT = 6 };
+
+/* Two lines or more: what can be given, and what it does. */
+static void print_option(const struct df_option *o, struct output *out)
+{
+    output_printf(out, o->bare != NULL ? "  %s[=%s]" : "  %s=%s", o->name,
+                  o->values);
+    output_printf(out, o->initial[0] != '\0' ? "  [default: %s]\n" : "%s\n",
+                  o->initial);
+    command_put_text(out, o->help, INDENT);
+}
+
+static void print_text(const struct df_job *job, struct output *out)
+{
+    const struct df_option *o;
 
     output_printf(out, "%s: %s\n", job->name, job->summary);
-    for (size_t i = 0; registry_option(job, i) != NULL; i++) {
-        const struct df_option *o = registry_option(job, i);
-
-        columns_printf(&t, o->bare != NULL ? "  %s[=%s]" : "  %s=%s", o->name,
-                       o->values);
-        columns_cell(&t, o->help);
-        columns_printf(&t, o->initial[0] != '\0' ? "[default: %s]" : "%s",
-                       o->initial);
+    for (size_t i = 0; (o = registry_option(job, i)) != NULL; i++) {
+        if (!is_common(o)) {
+            print_option(o, out);
+        }
     }
-    status = columns_print(&t, out, err);
-    columns_fini(&t);
-    return status;
+    output_byte(out, '\n');
+}
+
+static void print_common(struct output *out)
+{
+    output_text(out, "every job:\n");
+    for (const struct df_option *o = registry_common; o->name != NULL; o++) {
+        print_option(o, out);
+    }
+    output_text(out, "  keep=N  [default: 0]\n");
+    command_put_text(out,
+                     "how many batches of history are kept; 'deltafold keep' "
+                     "changes it",
+                     INDENT);
 }
 
 static enum df_status run(struct invocation *in, struct df_error *err)
@@ -75,12 +102,12 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     for (size_t i = 0; status == DF_OK && registry_job(i) != NULL; i++) {
         if (jobs.json) {
             print_json(registry_job(i), in->out);
-            continue;
+        } else {
+            print_text(registry_job(i), in->out);
         }
-        if (i > 0) {
-            output_byte(in->out, '\n');
-        }
-        status = print_text(registry_job(i), in->out, err);
+    }
+    if (status == DF_OK && !jobs.json) {
+        print_common(in->out);
     }
     return status;
 }

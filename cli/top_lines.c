@@ -1,5 +1,6 @@
 #include "cli/top_lines.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "cli/format.h"
@@ -11,7 +12,7 @@ struct kept {
     struct buf rank;
     uint64_t order; /* in which it came */
     struct buf bytes;
-    struct df_cell *cells; /* data is an offset in bytes until it is shown */
+    struct df_cell *cells; /* their data lies in bytes */
     size_t *offsets;
 };
 
@@ -127,7 +128,7 @@ static bool set_rank(struct kept *k, const struct df_cell *cell)
            (cell->len == 0 || buf_append(&k->rank, cell->data, cell->len));
 }
 
-/* Copies a line; its cells are found again by keep_pointers. */
+/* Copies a line. */
 static bool set_cells(struct kept *k, const struct df_cell *cells, unsigned n)
 {
     buf_reset(&k->bytes);
@@ -251,6 +252,7 @@ enum df_status top_lines(struct opened *o, size_t n, const char *by,
     unsigned column = 0;
     enum df_status status = lines_open(&l, o, err);
 
+    assert(n > 0);
     if (status == DF_OK) {
         h.cells = lines_cells(l);
         status = find_column(l, by, &column, err);

@@ -1,7 +1,7 @@
 /* deltafold why: which batches made a row. */
 #include "cli/command.h"
 #include "cli/format.h"
-#include "cli/opened.h"
+#include "cli/lines.h"
 #include "state/history.h"
 
 static const struct option options[] = { { 0 } };
@@ -92,10 +92,36 @@ static enum df_status why(struct reason *r, struct df_error *err)
     return status;
 }
 
+/* The bytes of the key that the user means; owned by room. */
+static enum df_status find_key(const struct opened *o, const char *text,
+                               struct buf *room, struct bytes *key,
+                               struct df_error *err)
+{
+    struct lines *l = NULL;
+    enum df_status status;
+
+    *key = bytes_of_string(text);
+    if (o->present == NULL) {
+        return DF_OK;
+    }
+    status = lines_open(&l, o, err);
+    if (status == DF_OK) {
+        status = lines_find(l, text, key, err);
+    }
+    if (status == DF_OK && key->len > 0 &&
+        !buf_append(room, key->data, key->len)) {
+        status = error_no_memory(err);
+    }
+    *key = buf_bytes(room);
+    lines_close(l);
+    return status;
+}
+
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
     enum df_status status = command_parse(in, (void *[]){ NULL }, err);
     struct reason r = { 0 };
+    struct buf room = { 0 };
     struct opened o;
     enum df_status closed;
 
@@ -106,11 +132,14 @@ static enum df_status run(struct invocation *in, struct df_error *err)
         return status;
     }
     r.o = &o;
-    r.key = bytes_of_string(in->argv[1]);
+    status = find_key(&o, in->argv[1], &room, &r.key, err);
     format_open(&r.format, FORMAT_TSV, view_definition(o.view)->shape, o.names,
                 in->out);
-    status = why(&r, err);
+    if (status == DF_OK) {
+        status = why(&r, err);
+    }
     closed = format_close(&r.format, err);
+    buf_fini(&room);
     opened_close(&o);
     return status == DF_OK ? closed : status;
 }
@@ -124,7 +153,8 @@ const struct command command_why = {
             "KEY: batch, key, element (if the job has one), values, "
             "tab-separated, in the order in which batches were applied. What "
             "older batches left is the line '(before)'. The values of a row "
-            "add up to what 'deltafold get' prints.",
+            "add up to what 'deltafold get' prints, with --raw where the job "
+            "has columns of its own; KEY is written as 'get' takes it.",
     .examples = "  deltafold why words tree",
     .options = { options },
     .arguments_min = 2,

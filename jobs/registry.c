@@ -339,6 +339,15 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     return best;
 }
 
+/* Common options that are as they are initially, and empty lists. */
+static bool is_left_out(const struct jobspec *s, size_t i)
+{
+    const struct df_option *option = registry_option(s->job, i);
+
+    return (is_common(s->job, i) || option->is_list) &&
+           strcmp(s->values[i], option->initial) == 0;
+}
+
 bool jobspec_definition(const struct jobspec *s, struct buf *out)
 {
     const char *name = NULL;
@@ -350,8 +359,7 @@ bool jobspec_definition(const struct jobspec *s, struct buf *out)
         size_t i = next_by_name(s->job, name);
 
         name = registry_option(s->job, i)->name;
-        if (is_common(s->job, i) &&
-            strcmp(s->values[i], registry_option(s->job, i)->initial) == 0) {
+        if (is_left_out(s, i)) {
             continue;
         }
         ok = buf_printf(out, " %s=", name) && append_value(out, s->values[i]);

@@ -15,6 +15,7 @@
  */
 #include "runtime/keeping.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "runtime/plan.h"
@@ -210,20 +211,23 @@ static enum df_status find_members(struct members *m, struct snapshot *s,
     if (status == DF_OK) {
         status = add_member(m, w, &run, bytes_of_string(name), err);
     }
-    if (status == DF_OK) {
+    if (status == DF_OK && m->at != NULL) {
         qsort(m->at, m->count, sizeof *m->at, compare_members);
     }
     return status;
 }
 
-static struct member *find_member(struct members *m, uint64_t seq)
+/* Where the batch that comes is among them. */
+static size_t own_place(const struct members *m, struct snapshot *s)
 {
-    for (size_t i = 0; i < m->count; i++) {
-        if (m->at[i].seq == seq) {
-            return &m->at[i];
-        }
+    uint64_t own = snapshot_state(s).seq + 1;
+    size_t at = 0;
+
+    while (at < m->count && m->at[at].seq != own) {
+        at++;
     }
-    return NULL;
+    assert(at < m->count);
+    return at;
 }
 
 /* ---- which of them the window should hold ---- */
@@ -300,7 +304,7 @@ static enum df_status place_by_position(struct keeping *k, struct members *m,
                                         struct df_error *err)
 {
     uint64_t own = snapshot_state(s).seq + 1;
-    int64_t position = find_member(m, own)->position;
+    int64_t position = m->at[own_place(m, s)].position;
     int64_t slide = (int64_t)w->slide;
     int64_t end = position - 1;
     int64_t before;
@@ -325,8 +329,8 @@ static enum df_status place_by_position(struct keeping *k, struct members *m,
 static void place_by_count(struct keeping *k, struct members *m,
                            struct snapshot *s, const struct window *w)
 {
-    const struct member *own = find_member(m, snapshot_state(s).seq + 1);
-    size_t at = (size_t)(own - m->at);
+    size_t at = own_place(m, s);
+    const struct member *own = &m->at[at];
 
     if (at > 0 && at + 1 == m->count) {
         bool daily =

@@ -28,13 +28,13 @@ static bool take_number(struct bytes *text, int64_t *v)
 static int64_t unit_seconds(struct bytes unit)
 {
     static const struct {
-        char letter;
+        uint8_t letter;
         int64_t seconds;
     } units[] = { { 's', 1 },
                   { 'm', 60 },
-                  { 'h', 60 * 60 },
+                  { 'h', (int64_t)60 * 60 },
                   { 'd', DAY },
-                  { 'w', 7 * DAY } };
+                  { 'w', (int64_t)7 * DAY } };
 
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (unit.len == 1 && unit.data[0] == units[i].letter) {

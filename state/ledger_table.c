@@ -125,8 +125,8 @@ static enum df_status name_put(struct store_txn *t, struct bytes name,
 static enum df_status set_undone(struct store_txn *t, struct ledger_entry *e,
                                  struct df_error *err)
 {
-    uint64_t seq;
-    bool undone;
+    uint64_t seq = 0;
+    bool undone = false;
     bool found = false;
     enum df_status status = DF_OK;
 
@@ -147,8 +147,8 @@ static enum df_status index_digest(struct store_txn *t,
 {
     uint8_t room[HASH128_SIZE];
     struct bytes digest = bytes_of(room, sizeof room);
-    struct ledger_entry there;
-    bool found;
+    struct ledger_entry there = { 0 };
+    bool found = false;
     enum df_status status;
 
     hash128_store(room, e->digest);
@@ -165,9 +165,9 @@ static enum df_status index_undo(struct store_txn *t,
                                  const struct ledger_entry *e,
                                  struct df_error *err)
 {
-    uint64_t seq;
-    bool undone;
-    bool found;
+    uint64_t seq = 0;
+    bool undone = false;
+    bool found = false;
     struct ledger_entry batch;
     uint8_t room[8];
     enum df_status status = name_get(t, e->name, &seq, &undone, &found, err);
@@ -190,9 +190,9 @@ static enum df_status index_entry(struct store_txn *t,
                                   const struct ledger_entry *e,
                                   struct bytes seq, struct df_error *err)
 {
-    uint64_t there;
+    uint64_t there = 0;
     bool undone = false;
-    bool found;
+    bool found = false;
     enum df_status status;
 
     if (e->kind == LEDGER_UNDO || e->kind == LEDGER_REDO) {

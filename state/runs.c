@@ -414,7 +414,7 @@ enum df_status runs_open(struct run_source **run, struct store_txn *t,
                          struct df_error *err)
 {
     struct runs_reader *r;
-    struct kept_run kept;
+    struct kept_run kept = { 0 };
     bool found;
     enum df_status status = runs_get(t, seq, &kept, &found, err);
 
@@ -516,7 +516,7 @@ static enum df_status move_times(struct store_txn *t,
                                  struct ledger_effect effect,
                                  struct df_error *err)
 {
-    struct kept_run kept;
+    struct kept_run kept = { 0 };
     bool found;
     enum df_status status = runs_get(t, effect.seq, &kept, &found, err);
 
@@ -556,7 +556,7 @@ static enum df_status add_term(struct runs_sum *sum,
 {
     bool own = from->own != 0 && term.seq == from->own;
     struct store_txn *t = own ? from->own_t : from->t;
-    struct kept_run kept;
+    struct kept_run kept = { 0 };
     bool found;
     enum df_status status =
         runs_open(&sum->sources[sum->count], t, from->shape.components,
@@ -581,7 +581,7 @@ static enum df_status open_merge(struct runs_sum *sum,
                                  const struct runs_term *terms, size_t n,
                                  struct df_error *err)
 {
-    struct run_source **sources = calloc(n + 1, sizeof *sources);
+    struct run_source **sources = calloc(n + 1, sizeof(struct run_source *));
     bool *minus = calloc(n + 1, sizeof *minus);
     enum df_status status;
     size_t at = 0;
@@ -612,7 +612,8 @@ enum df_status runs_sum_open(struct runs_sum *sum,
 {
     enum df_status status = DF_OK;
 
-    *sum = (struct runs_sum){ .sources = calloc(n + 1, sizeof *sum->sources) };
+    *sum = (struct runs_sum){ .sources =
+                                  calloc(n + 1, sizeof(struct run_source *)) };
     if (sum->sources == NULL) {
         return error_no_memory(err);
     }

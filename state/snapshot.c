@@ -173,19 +173,20 @@ static enum df_status find_row(struct snapshot *s, unsigned part,
                                const struct row *want, int64_t *values,
                                bool *found, struct df_error *err)
 {
-    struct run_source **run = &s->finders[part];
     const struct row *row = NULL;
+    struct run_source *run;
     enum df_status status = DF_OK;
 
     *found = false;
-    if (*run == NULL) {
-        status = snapshot_shard_open(run, s, part, err);
+    if (s->finders[part] == NULL) {
+        status = snapshot_shard_open(&s->finders[part], s, part, err);
     }
-    if (status == DF_OK) {
-        status = (*run)->seek(*run, want->head, err);
+    run = s->finders[part];
+    if (status == DF_OK && run != NULL) {
+        status = run->seek(run, want->head, err);
     }
-    if (status == DF_OK) {
-        status = (*run)->next(*run, &row, err);
+    if (status == DF_OK && run != NULL) {
+        status = run->next(run, &row, err);
     }
     if (status == DF_OK && row != NULL && bytes_equal(row->head, want->head) &&
         bytes_equal(row->tail, want->tail) &&

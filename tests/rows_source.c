@@ -174,10 +174,12 @@ void rows_source_of_shard(const struct rows_source *all, unsigned shards,
     struct bytes key;
     struct bytes element;
 
-    *out = (struct rows_source){ .source = { next, rewind_rows },
-                                 .shape = all->shape,
-                                 .before = all->before,
-                                 .before_ctx = all->before_ctx };
+    *out = (struct rows_source){
+        .source = { .next = next, .rewind = rewind_rows, .seek = NULL },
+        .shape = all->shape,
+        .before = all->before,
+        .before_ctx = all->before_ctx
+    };
     for (size_t i = 0; i < all->count; i++) {
         rows_source_decode(all, i, &room, &key, &element);
         if (row_part(row_key_hash(key), shards) == shard) {

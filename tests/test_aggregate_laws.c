@@ -314,7 +314,7 @@ static void add_average(struct buf *out, const struct expected *e)
         return;
     }
     twice += e->sum < 0 ? -n : n; /* half away from zero; / truncates */
-    add_number(out, false, (int64_t)(twice / (2 * n)), 9);
+    add_number(out, false, (int64_t)(twice / ((row_wide)2 * n)), 9);
 }
 
 static void add_day(struct buf *out, unsigned day)

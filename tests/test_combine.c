@@ -275,6 +275,66 @@ static void test_what_cancels_is_gone(void **state)
     oracle_fini(&o);
 }
 
+enum { LIST = 300 };
+
+/* One list of pairs into both: plain keys and others, elements or none. */
+static void emit_list(struct combine *c, struct oracle *o,
+                      struct oracle_random *random)
+{
+    static int64_t values[LIST][DF_COMPONENTS_MAX];
+    struct bytes keys[LIST];
+    struct bytes elements[LIST];
+    struct df_pair pairs[LIST];
+    size_t n = (size_t)rand_r(&random->seed) % LIST;
+    int sign = rand_r(&random->seed) % 2 ? 1 : -1;
+
+    combine_sign(c, sign);
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = oracle_random_bytes(random);
+        elements[i] = oracle_random_bytes(random);
+        oracle_random_values(random, values[i]);
+        if (rand_r(&random->seed) % 8 == 0) {
+            memset(values[i], 0, sizeof values[i]);
+        }
+        pairs[i] =
+            (struct df_pair){ keys[i].data, keys[i].len, elements[i].data,
+                              elements[i].len, values[i] };
+        oracle_add(o, sign, keys[i], elements[i], values[i]);
+    }
+    df_emit_pairs(combine_emitter(c), pairs, n);
+    for (size_t i = 0; i < n; i++) {
+        oracle_free_bytes(keys[i]);
+        oracle_free_bytes(elements[i]);
+    }
+}
+
+static void test_lists_of_pairs(void **state)
+{
+    struct oracle_random random = { .seed = (unsigned)time(NULL),
+                                    .distinct = 3000,
+                                    .has_long = true };
+
+    (void)state;
+    print_message("seed %u\n", random.seed);
+    for (unsigned i = 0; i < 16; i++) {
+        bool is_tiny = i % 4 == 3;
+        struct combine_plan plan = plan_of(i % 2 == 0, 1 + i % 3, 1 + i % 5,
+                                           (size_t)(is_tiny ? 1 : 64) * MIB);
+        struct oracle o = { .shape = plan.shape, .parts = plan.parts };
+        struct combine *c = open_combine(&plan);
+
+        random.has_long = i % 3 == 0;
+        for (unsigned k = 0; k < 20; k++) {
+            emit_list(c, &o, &random);
+        }
+        oracle_settle(&o);
+        finish(c);
+        (void)check(c, &o);
+        combine_close(c);
+        oracle_fini(&o);
+    }
+}
+
 static void check_failed(struct combine *c, const char *text)
 {
     struct df_error err;
@@ -570,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_key_lists),
         cmocka_unit_test(test_spills_dozens_of_times),
         cmocka_unit_test(test_what_cancels_is_gone),
+        cmocka_unit_test(test_lists_of_pairs),
         cmocka_unit_test(test_sums_beyond_64_bits_are_apart),
         cmocka_unit_test(test_failures_stick),
         cmocka_unit_test(test_failure_set_by_a_mapper),

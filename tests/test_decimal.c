@@ -103,7 +103,8 @@ static void texts_are_parsed(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(parsed(table[i].text, table[i].scale), table[i].result)) {
+        if (strcmp(parsed(table[i].text, table[i].scale), table[i].result) !=
+            0) {
             fail_msg("'%s' at scale %u: %s", table[i].text, table[i].scale,
                      parsed(table[i].text, table[i].scale));
         }

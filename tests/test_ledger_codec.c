@@ -34,7 +34,7 @@ static struct ledger_entry random_entry(struct bytes name)
 {
     struct ledger_entry e = {
         .seq = random_number(),
-        .kind = next_random() % 2 == 0 ? LEDGER_BATCH : LEDGER_REBUILD,
+        .kind = (enum ledger_kind)(1 + next_random() % 4),
         .name = name,
         .digest = random_hash(),
         .method = (enum install_method)(1 + next_random() % 5),
@@ -65,6 +65,52 @@ static struct ledger_entry random_entry(struct bytes name)
         e.counters[i] = random_number();
     }
     return e;
+}
+
+/* What an entry did to kept runs, and what is to be said of it. */
+static void add_history(struct ledger_entry *e, struct buf *effects,
+                        struct buf *drops)
+{
+    uint64_t n = next_random() % 4;
+
+    buf_reset(effects);
+    buf_reset(drops);
+    assert_true(buf_reserve(effects, 1));
+    for (uint64_t i = 0; i < n; i++) {
+        assert_true(ledger_effects_add(
+            effects,
+            (struct ledger_effect){ .seq = random_number() >> 1,
+                                    .minus = next_random() % 2 == 0 }));
+        assert_true(ledger_drops_add(drops, random_number()));
+    }
+    e->has_effects = next_random() % 2 == 0;
+    e->kept = next_random() % 2 == 0;
+    if (e->has_effects) {
+        e->effects = buf_bytes(effects);
+    }
+    if (e->has_effects || e->kept) {
+        e->drops = buf_bytes(drops);
+        e->note = bytes_of_string("window: 2 of 3 batches");
+        e->gap = random_number();
+        e->window_end = (int64_t)next_random();
+    }
+}
+
+static void same_history(const struct ledger_entry *a,
+                         const struct ledger_entry *b)
+{
+    assert_true(a->has_effects == b->has_effects && a->kept == b->kept);
+    assert_true(bytes_equal(a->note, b->note));
+    assert_true(a->gap == b->gap && a->window_end == b->window_end);
+    assert_int_equal(ledger_effects(a), ledger_effects(b));
+    for (size_t i = 0; i < ledger_effects(a); i++) {
+        assert_true(ledger_effect(a, i).seq == ledger_effect(b, i).seq);
+        assert_true(ledger_effect(a, i).minus == ledger_effect(b, i).minus);
+    }
+    assert_int_equal(ledger_drops(a), ledger_drops(b));
+    for (size_t i = 0; i < ledger_drops(a); i++) {
+        assert_true(ledger_drop(a, i) == ledger_drop(b, i));
+    }
 }
 
 static void same_results(const struct ledger_entry *a,
@@ -98,11 +144,14 @@ static void same_entry(const struct ledger_entry *a,
     assert_true(a->input_bytes == b->input_bytes);
     assert_true(a->pairs == b->pairs && a->run_rows == b->run_rows);
     same_results(a, b);
+    same_history(a, b);
 }
 
 static void random_entries_come_back(void **state)
 {
     struct buf b = { 0 };
+    struct buf effects = { 0 };
+    struct buf drops = { 0 };
 
     (void)state;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -116,6 +165,7 @@ static void random_entries_come_back(void **state)
             name[i] = (uint8_t)next_random();
         }
         e = random_entry(bytes_of(name, len));
+        add_history(&e, &effects, &drops);
         buf_reset(&b);
         assert_true(ledger_entry_encode(&e, &b));
         assert_true(ledger_entry_decode(buf_bytes(&b), &back));
@@ -125,6 +175,39 @@ static void random_entries_come_back(void **state)
                         back.name.data < b.data + b.len);
         }
     }
+    buf_fini(&b);
+    buf_fini(&effects);
+    buf_fini(&drops);
+}
+
+/* A batch adds its own run unless it says otherwise; nothing else does. */
+static void effects_go_without_saying(void **state)
+{
+    struct ledger_entry e = { .seq = 7, .kind = LEDGER_BATCH };
+
+    (void)state;
+    assert_int_equal(ledger_effects(&e), 1);
+    assert_int_equal(ledger_effect(&e, 0).seq, 7);
+    assert_false(ledger_effect(&e, 0).minus);
+    e.has_effects = true;
+    assert_int_equal(ledger_effects(&e), 0);
+    e.has_effects = false;
+    e.kind = LEDGER_REBUILD;
+    assert_int_equal(ledger_effects(&e), 0);
+}
+
+/* Numbers that are no whole ones are damage. */
+static void odd_effects_fail(void **state)
+{
+    struct ledger_entry e = random_entry(bytes_of_string("b"));
+    struct ledger_entry back;
+    struct buf b = { 0 };
+
+    (void)state;
+    e.has_effects = true;
+    e.effects = bytes_of("1234567", 7);
+    assert_true(ledger_entry_encode(&e, &b));
+    assert_false(ledger_entry_decode(buf_bytes(&b), &back));
     buf_fini(&b);
 }
 
@@ -384,6 +467,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_entries_come_back),
+        cmocka_unit_test(effects_go_without_saying),
+        cmocka_unit_test(odd_effects_fail),
         cmocka_unit_test(a_later_versions_fields_are_passed_over),
         cmocka_unit_test(truncated_and_lengthened_entries_fail),
         cmocka_unit_test(methods_have_names),

@@ -190,7 +190,10 @@ static void formats_of_records(void **state)
         { { "format=document" },
           "option 'format': 'document' is not one of csv|tsv|ndjson|lines",
           2 },
-        { { "content=x" }, "unknown option 'content': records has format", 2 },
+        { { "content=x" },
+          "unknown option 'content': records has format, window, slide, "
+          "interval, having",
+          2 },
     };
     struct buf out = { 0 };
 

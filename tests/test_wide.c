@@ -64,7 +64,8 @@ static void slow_add(struct slow *into, int64_t low, int64_t high)
 
 static int64_t slow_word(const struct slow *s, unsigned i)
 {
-    return (int64_t)((uint64_t)s->limb[2 * i + 1] << 32 | s->limb[2 * i]);
+    return (int64_t)((uint64_t)s->limb[2 * (size_t)i + 1] << 32 |
+                     s->limb[2 * (size_t)i]);
 }
 
 /* Bits from 128 on repeat bit 127. */
@@ -332,7 +333,7 @@ static void test_refusal_is_for_the_sum_alone(void **state)
     for (unsigned i = 0; i < 300; i++) {
         struct combine *workers[WORKERS_MAX];
         unsigned n = 1 + (unsigned)random_below(&random, WORKERS_MAX);
-        size_t lists = random_below(&random, 3 * n);
+        size_t lists = random_below(&random, 3 * (uint64_t)n);
         struct summed sums = { 0 };
 
         for (unsigned w = 0; w < n; w++) {

@@ -104,7 +104,7 @@ static void write_night(struct model *m, const char *root, unsigned number)
         for (unsigned i = 0; i < words; i++) {
             unsigned word = (unsigned)random_below(&m->random, VOCABULARY);
 
-            (void)snprintf(text[side] + 4 * i, 5, "w%02u ", word);
+            (void)snprintf(text[side] + (size_t)4 * i, 5, "w%02u ", word);
             n->counts[word] += side == 0 ? 1 : -1;
         }
         (void)snprintf(path, sizeof path, "deltas/n%u/%s/%u", number,
@@ -214,7 +214,7 @@ static void windows(bool by_number)
 
     for (unsigned size = 1; size <= LONGEST; size++) {
         for (unsigned slide = 1; slide <= size; slide++) {
-            struct model m = { .random = seed + size * 100 + slide,
+            struct model m = { .random = seed + (uint64_t)size * 100 + slide,
                                .size = size,
                                .slide = slide,
                                .by_number = by_number };

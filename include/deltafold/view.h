@@ -15,7 +15,8 @@
  * process opens each view once; a df_view belongs to one thread at a time.
  * Rows that the view's option having= hides are not there for get and each;
  * info counts them. Views of jobs that show lines of their own (aggregate)
- * are rows here as well, all of them.
+ * are rows here as well, all of them, with their numbers as they are stored:
+ * a sum is an integer at its scale and two of the values, low half first.
  */
 #ifndef DELTAFOLD_VIEW_H
 #define DELTAFOLD_VIEW_H

@@ -9,6 +9,10 @@
 /* Records per list of pairs: what the runtime looks ahead, and the numbers
  * of that many stay in the first cache. */
 enum { PIECE = 128 };
+/* Bytes of made-up keys from which on a piece is full: enough for PIECE usual
+ * ones; with it a mapper holds no more than this and one key of the longest.
+ */
+enum { KEYS_MAX = 256 * 1024 };
 
 struct mapper {
     const struct query *query;
@@ -22,7 +26,7 @@ struct mapper {
     size_t made_at[PIECE];
 };
 
-enum { NOT_MADE = -1 };
+static const size_t not_made = SIZE_MAX;
 
 enum df_status groups_open(const void *query, void **mapper,
                            struct df_error *err)
@@ -179,7 +183,7 @@ static bool set_key(struct mapper *m, struct df_emitter *e,
     struct df_pair *pair = &m->pairs[i];
     size_t begin = m->keys.len;
 
-    m->made_at[i] = (size_t)NOT_MADE;
+    m->made_at[i] = not_made;
     if (m->query->by_count == 1) {
         const struct df_field *f = &r->fields[m->query->by[0]];
 
@@ -342,26 +346,29 @@ static void emit_elements(struct mapper *m, struct df_emitter *e,
 
 /* ---- pieces ---- */
 
-/* Keys and numbers of up to PIECE records. */
-static bool prepare(struct mapper *m, struct df_emitter *e,
-                    const struct df_record *records, size_t n)
+/* Keys and numbers of up to PIECE records, of fewer where their keys are
+ * long. Returns how many; 0 when one was refused or memory ran out. */
+static size_t prepare(struct mapper *m, struct df_emitter *e,
+                      const struct df_record *records, size_t n)
 {
-    buf_reset(&m->keys);
-    for (size_t i = 0; i < n; i++) {
-        int64_t *values = m->values + i * m->query->component_count;
+    size_t some = 0;
 
-        if (!set_key(m, e, &records[i], i) ||
-            !set_values(m, e, &records[i], values)) {
-            return false;
+    buf_reset(&m->keys);
+    for (; some < n && some < PIECE && m->keys.len < KEYS_MAX; some++) {
+        int64_t *values = m->values + some * m->query->component_count;
+
+        if (!set_key(m, e, &records[some], some) ||
+            !set_values(m, e, &records[some], values)) {
+            return 0;
         }
-        m->pairs[i].values = values;
+        m->pairs[some].values = values;
     }
-    for (size_t i = 0; i < n; i++) { /* keys has moved while it grew */
-        if (m->made_at[i] != (size_t)NOT_MADE) {
+    for (size_t i = 0; i < some; i++) { /* keys has moved while it grew */
+        if (m->made_at[i] != not_made) {
             m->pairs[i].key = m->keys.data + m->made_at[i];
         }
     }
-    return true;
+    return some;
 }
 
 void groups_map(void *opaque, const struct df_record *records, size_t n,
@@ -370,11 +377,8 @@ void groups_map(void *opaque, const struct df_record *records, size_t n,
     struct mapper *m = opaque;
 
     while (n > 0 && e->status == DF_OK) {
-        size_t some = n < PIECE ? n : PIECE;
+        size_t some = prepare(m, e, records, n);
 
-        if (!prepare(m, e, records, some)) {
-            return;
-        }
         df_emit_pairs(e, m->pairs, some);
         for (size_t i = 0; m->query->set_count > 0 && i < some; i++) {
             emit_elements(m, e, &records[i], &m->pairs[i]);

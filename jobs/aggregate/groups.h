@@ -13,8 +13,8 @@
 
 enum df_status groups_open(const void *query, void **mapper,
                            struct df_error *);
-void groups_close(void *mapper); /* takes NULL */
-void groups_map(void *mapper, const struct df_record *records, size_t n,
+void groups_close(void *opaque); /* takes NULL */
+void groups_map(void *opaque, const struct df_record *records, size_t n,
                 struct df_emitter *e);
 
 #endif

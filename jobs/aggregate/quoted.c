@@ -64,9 +64,10 @@ static bool append_base64(struct buf *out, struct bytes b)
                      (left > 2 ? b.data[i + 2] : 0u);
 
         for (unsigned k = 0; ok && k < 4; k++) {
-            char c = k <= left ? base64_digits[v >> (18 - 6 * k) & 63] : '=';
+            unsigned six = v >> (18 - 6 * k) & 63;
 
-            ok = buf_append_byte(out, (uint8_t)c);
+            ok = buf_append_byte(out, k <= left ? (uint8_t)base64_digits[six]
+                                                : '=');
         }
     }
     return ok;
