@@ -61,7 +61,7 @@ first_records() { # SERIES THREADS [OPTION ...]
     "$deltafold" init "$work/view" dedup key=id time=at \
         expire="$DEDUP_EXPIRE" span="$DEDUP_SPAN" >/dev/null
     measure "$series" "$deltafold" run "$work/view" "$work/firsts" \
-        --threads="$threads" "$@"
+        --threads="$threads" --quiet "$@"
     counted_firsts >"$work/export"
     check_same "$work/oracle" "$work/export" "outcomes"
 }

@@ -384,6 +384,16 @@ void events_reader_rewind(struct events_reader *r)
     r->current = NULL;
 }
 
+bool events_reader_keeps_keys(const struct events_reader *r)
+{
+    for (unsigned i = 0; i < r->n; i++) {
+        if (r->streams[i].e->fd >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void events_reader_close(struct events_reader *r)
 {
     if (r == NULL) {

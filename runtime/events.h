@@ -76,6 +76,9 @@ enum df_status events_reader_open(struct events_reader **out,
 enum df_status events_reader_next(struct events_reader *r, struct event *event,
                                   struct df_error *err) DF_MUST_CHECK;
 void events_reader_rewind(struct events_reader *r);
+/* Whether the keys that are given out stay until the reader is closed: nothing
+ * of the part was spilled. Else each stays until the next call. */
+bool events_reader_keeps_keys(const struct events_reader *r);
 void events_reader_close(struct events_reader *r);
 
 #endif

@@ -203,41 +203,37 @@ static enum df_status begin_unit(struct folding *f, unsigned worker,
     return DF_OK;
 }
 
-/* The event of a record that was read. The worker's key has no room in front:
- * the row's head is put there here. */
+/* The event of a record that was read; the row's head goes before its key. */
 static enum df_status add_event(struct folding *f, struct worker *w,
                                 const struct df_event *read, uint64_t index,
-                                struct buf *key, struct df_error *err)
+                                struct df_error *err)
 {
-    static const uint8_t heads[2][DF_FOLD_SPAN_HEAD] = { { DF_FOLD_KEY },
-                                                         { DF_FOLD_SPAN } };
-    struct event event = { .unit = (uint32_t)w->unit,
+    size_t head = fold_rows_head(&f->rows);
+    uint8_t *row = read->key - head;
+    struct event event = { .key = bytes_of(row, head + read->key_len),
+                           .unit = (uint32_t)w->unit,
                            .index = (uint32_t)index,
                            .is_deleted = w->is_deleted,
                            .time = read->time };
     uint64_t hash;
 
-    buf_reset(key);
-    if (!buf_append(key, heads[f->rows.is_by_span ? 1 : 0],
-                    fold_rows_head(&f->rows)) ||
-        !buf_append(key, read->key, read->key_len)) {
-        return error_no_memory(err);
-    }
-    event.key = buf_bytes(key);
+    memset(row, 0, head);
+    row[0] = f->rows.is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
     hash = fold_rows_hash(&f->rows, event.key);
     return events_add(w->events, row_part(hash, f->parts), &event, err);
 }
 
 static enum df_status note(struct folding *f, unsigned worker,
-                           const struct folding_place *place, unsigned outcome,
-                           int64_t time, struct df_error *err)
+                           const struct folding_place *place, uint64_t index,
+                           unsigned outcome, int64_t time,
+                           struct df_error *err)
 {
     enum df_status status = DF_OK;
 
-    if (f->outcomes != NULL) {
-        status = outcomes_add(f->outcomes, place->unit, outcome, err);
+    if (f->outcomes != NULL && outcome != DF_OUTCOME_PENDING) {
+        outcomes_set(f->outcomes, place->unit, (size_t)index, outcome);
     }
-    if (status == DF_OK && f->timeline != NULL) {
+    if (f->timeline != NULL) {
         status = timeline_add(
             f->timeline, worker,
             outcome == DF_OUTCOME_PENDING ? time : TIMELINE_NONE, err);
@@ -248,8 +244,7 @@ static enum df_status note(struct folding *f, unsigned worker,
 static enum df_status map_record(struct folding *f, unsigned worker,
                                  const struct folding_place *place,
                                  const struct df_record *record,
-                                 uint64_t index, struct buf *key,
-                                 struct df_error *err)
+                                 uint64_t index, struct df_error *err)
 {
     struct worker *w = &f->workers[worker];
     struct df_event event;
@@ -259,7 +254,7 @@ static enum df_status map_record(struct folding *f, unsigned worker,
     if (outcome == DF_OUTCOME_NEGATIVE) {
         return error_no_memory(err);
     }
-    status = note(f, worker, place, outcome, event.time, err);
+    status = note(f, worker, place, index, outcome, event.time, err);
     if (status != DF_OK) {
         return status;
     }
@@ -267,7 +262,7 @@ static enum df_status map_record(struct folding *f, unsigned worker,
         w->rejected[outcome - DF_OUTCOME_REJECTED]++;
         return DF_OK;
     }
-    return add_event(f, w, &event, index, key, err);
+    return add_event(f, w, &event, index, err);
 }
 
 enum df_status folding_records(struct folding *f, unsigned worker,
@@ -276,7 +271,6 @@ enum df_status folding_records(struct folding *f, unsigned worker,
                                struct df_error *err)
 {
     struct worker *w = &f->workers[worker];
-    struct buf key = { 0 };
     enum df_status status = begin_unit(f, worker, place, err);
 
     if (status == DF_OK && place->index + n > EVENTS_INDEX_MAX) {
@@ -286,11 +280,13 @@ enum df_status folding_records(struct folding *f, unsigned worker,
                            "uncompressed",
                            EVENTS_INDEX_MAX);
     }
-    for (size_t i = 0; status == DF_OK && i < n; i++) {
-        status = map_record(f, worker, place, &records[i], place->index + i,
-                            &key, err);
+    if (status == DF_OK && f->outcomes != NULL) {
+        status = outcomes_add(f->outcomes, place->unit, n, err);
     }
-    buf_fini(&key);
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
+        status =
+            map_record(f, worker, place, &records[i], place->index + i, err);
+    }
     w->records += n;
     w->deleted += place->is_deleted ? n : 0;
     return status;

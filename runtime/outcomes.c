@@ -33,10 +33,15 @@ void outcomes_close(struct outcomes *o)
     free(o);
 }
 
-enum df_status outcomes_add(struct outcomes *o, size_t unit, unsigned outcome,
+enum df_status outcomes_add(struct outcomes *o, size_t unit, size_t n,
                             struct df_error *err)
 {
-    return buf_append_byte(&o->units[unit], (uint8_t)outcome)
-               ? DF_OK
-               : error_no_memory(err);
+    struct buf *b = &o->units[unit];
+
+    if (!buf_reserve(b, n)) {
+        return error_no_memory(err);
+    }
+    memset(b->data + b->len, DF_OUTCOME_PENDING, n);
+    b->len += n;
+    return DF_OK;
 }

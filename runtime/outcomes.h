@@ -7,7 +7,7 @@
  * the number of records in memory: 20 MB for twenty million.
  *
  *     outcomes_open(&o, units, err)
- *       outcomes_add(o, unit, outcome, err) ...   by the worker of the unit
+ *       outcomes_add(o, unit, n, err) ...         by the worker of the unit
  *       outcomes_at(o, unit, index)               any thread
  *       outcomes_set(o, unit, index, outcome)     by the one of the key
  *     outcomes_close(o)                           takes NULL
@@ -30,7 +30,8 @@ enum df_status outcomes_open(struct outcomes **out, size_t units,
                              struct df_error *err) DF_MUST_CHECK;
 void outcomes_close(struct outcomes *o);
 
-enum df_status outcomes_add(struct outcomes *o, size_t unit, unsigned outcome,
+/* n more records of the unit, DF_OUTCOME_PENDING. */
+enum df_status outcomes_add(struct outcomes *o, size_t unit, size_t n,
                             struct df_error *err) DF_MUST_CHECK;
 
 static inline unsigned outcomes_at(const struct outcomes *o, size_t unit,

@@ -27,7 +27,8 @@ enum {
     SPLIT_BITS = 4, /* of the hash */
     LEVELS = 7, /* more cannot be told apart by 28 bits: then it must fit */
     SPLIT_SHIFT = 28,
-    LOOK_EVERY = 4096 /* events between looks at the stop flag */
+    LOOK_EVERY = 4096, /* events between looks at the stop flag */
+    AHEAD = 32 /* enough to hide a miss, few enough for the first cache */
 };
 
 /* Where events are read from: the batch's workers, or a part divided. */
@@ -127,15 +128,19 @@ static bool state_key(struct resolver *r, const struct event *event,
     return true;
 }
 
+/* hash is that of the event's key, where that is the row's. */
 static enum df_status find(struct resolver *r, size_t part,
-                           const struct event *event,
+                           const struct event *event, uint64_t hash,
                            struct state_record **record, struct df_error *err)
 {
     struct bytes key;
 
     *record = NULL;
     if (state_key(r, event, &key)) {
-        *record = states_find(&r->states, part, key, row_key_hash(key));
+        if (r->plan.rows->is_by_span) {
+            hash = row_key_hash(key);
+        }
+        *record = states_find(&r->states, part, key, hash);
     }
     return *record != NULL ? DF_OK : error_no_memory(err);
 }
@@ -201,13 +206,13 @@ static enum df_status note_negative(struct resolver *r,
 }
 
 static enum df_status replay_event(struct resolver *r, size_t part,
-                                   const struct event *event,
+                                   const struct event *event, uint64_t hash,
                                    struct df_error *err)
 {
     const struct fold_rows *rows = r->plan.rows;
     struct state_record *record;
     enum df_outcome outcome;
-    enum df_status status = find(r, part, event, &record, err);
+    enum df_status status = find(r, part, event, hash, &record, err);
 
     if (status == DF_OK && event->unit != EVENTS_UNIT_TOUCH) {
         status = forget_expired(r, event, &record->after, err);
@@ -229,25 +234,70 @@ static enum df_status replay_event(struct resolver *r, size_t part,
 
 /* ---- one part ---- */
 
+/* Some events at a time, so that the memory they will touch is sent for while
+ * others are worked on. */
+struct ahead {
+    struct event events[AHEAD];
+    uint64_t hashes[AHEAD];
+    size_t n;
+    size_t most;
+    bool at_end;
+};
+
+static void ahead_init(struct ahead *a, const struct resolver *r,
+                       const struct events_reader *reader)
+{
+    bool can = events_reader_keeps_keys(reader) && !r->plan.rows->is_by_span;
+
+    a->most = can ? AHEAD : 1;
+    a->at_end = false;
+}
+
+/* The next events that wait for an outcome; none at the end. */
+static enum df_status ahead_fill(struct ahead *a, struct resolver *r,
+                                 struct events_reader *reader, size_t part,
+                                 struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    a->n = 0;
+    while (status == DF_OK && !a->at_end && a->n < a->most) {
+        struct event *event = &a->events[a->n];
+
+        status = events_reader_next(reader, event, err);
+        a->at_end = event->key.data == NULL;
+        if (status == DF_OK && !a->at_end) {
+            status = look_at_stop(r, err);
+        }
+        if (status == DF_OK && !a->at_end && is_pending(r, event)) {
+            a->hashes[a->n] = row_key_hash(event->key);
+            states_prefetch_slot(&r->states, part, a->hashes[a->n]);
+            a->n++;
+        }
+    }
+    for (size_t i = 0; a->n > 1 && i < a->n; i++) {
+        states_prefetch_record(&r->states, part, a->hashes[i]);
+    }
+    return status;
+}
+
 static enum df_status replay(struct resolver *r, const struct events_of *from,
                              unsigned part, size_t states_part,
                              struct df_error *err)
 {
     struct events_reader *reader;
-    struct event event;
+    struct ahead a = { .n = 1 };
     enum df_status status =
         events_reader_open(&reader, from->workers, from->n, part, err);
 
-    while (status == DF_OK) {
-        status = events_reader_next(reader, &event, err);
-        if (status != DF_OK || event.key.data == NULL) {
-            break;
-        }
-        if (is_pending(r, &event)) {
-            status = replay_event(r, states_part, &event, err);
-        }
-        if (status == DF_OK) {
-            status = look_at_stop(r, err);
+    if (status == DF_OK) {
+        ahead_init(&a, r, reader);
+    }
+    while (status == DF_OK && !a.at_end) {
+        status = ahead_fill(&a, r, reader, states_part, err);
+        for (size_t i = 0; status == DF_OK && i < a.n; i++) {
+            status =
+                replay_event(r, states_part, &a.events[i], a.hashes[i], err);
         }
     }
     events_reader_close(reader);
@@ -261,23 +311,21 @@ static enum df_status collect(struct resolver *r, const struct events_of *from,
 {
     struct events_reader *reader;
     struct state_record *record;
-    struct event event;
+    struct ahead a = { .n = 1 };
     enum df_status status =
         events_reader_open(&reader, from->workers, from->n, part, err);
 
     *fits = true;
-    while (status == DF_OK && *fits) {
-        status = events_reader_next(reader, &event, err);
-        if (status != DF_OK || event.key.data == NULL) {
-            break;
+    if (status == DF_OK) {
+        ahead_init(&a, r, reader);
+    }
+    while (status == DF_OK && *fits && !a.at_end) {
+        status = ahead_fill(&a, r, reader, states_part, err);
+        for (size_t i = 0; status == DF_OK && i < a.n; i++) {
+            status =
+                find(r, states_part, &a.events[i], a.hashes[i], &record, err);
         }
-        if (is_pending(r, &event)) {
-            status = find(r, states_part, &event, &record, err);
-            *fits = states_memory(&r->states) <= most;
-        }
-        if (status == DF_OK) {
-            status = look_at_stop(r, err);
-        }
+        *fits = states_memory(&r->states) <= most;
     }
     events_reader_close(reader);
     return status;
@@ -354,10 +402,10 @@ static bool is_changed(const struct state_record *record)
 static void expire(const struct resolver *r)
 {
     struct state_record *record;
-    size_t n = r->begin[r->shards];
+    size_t at = 0;
 
-    for (size_t i = 0; r->plan.rows->is_timed && i < n; i++) {
-        record = states_record(&r->states, r->entries[i].ref);
+    while (r->plan.rows->is_timed &&
+           (record = states_each(&r->states, &at)) != NULL) {
         if (record->after.copies > 0 &&
             record->after.time < r->plan.after.start) {
             record->after = (struct df_state){ 0 };
@@ -419,11 +467,10 @@ static bool span_key(struct resolver *r, const struct state_record *record)
 
 static enum df_status emit_spans(struct resolver *r, struct df_error *err)
 {
-    size_t n = r->begin[r->shards];
+    const struct state_record *record;
+    size_t at = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct state_record *record =
-            states_record(&r->states, r->entries[i].ref);
+    while ((record = states_each(&r->states, &at)) != NULL) {
         bool was = record->before.copies > 0;
         bool is = record->after.copies > 0;
 

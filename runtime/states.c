@@ -204,6 +204,19 @@ struct state_record *states_find(struct states *s, size_t part,
     return insert(s, p, at, key, tag);
 }
 
+struct state_record *states_each(const struct states *s, size_t *at)
+{
+    struct state_record *r;
+
+    *at = *at == 0 ? UNIT : *at;
+    if (*at >= s->len) {
+        return NULL;
+    }
+    r = states_record(s, (uint32_t)(*at / UNIT));
+    *at += (sizeof *r + r->len + UNIT - 1) & ~(size_t)(UNIT - 1);
+    return r;
+}
+
 /* ---- sorting ---- */
 
 static struct bytes head_of(const void *ctx, uint32_t ref)

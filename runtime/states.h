@@ -67,6 +67,27 @@ void states_drop(struct states *s, size_t len, size_t count);
 struct state_record *states_find(struct states *s, size_t part,
                                  struct bytes key, uint64_t hash);
 
+/* Two steps ahead of states_find: sends for the slot, then for the record. */
+static inline void states_prefetch_slot(const struct states *s, size_t part,
+                                        uint64_t hash)
+{
+    const struct states_part *p = &s->parts[part];
+
+    __builtin_prefetch(&p->slots[(uint32_t)hash & p->mask]);
+}
+static inline void states_prefetch_record(const struct states *s, size_t part,
+                                          uint64_t hash)
+{
+    const struct states_part *p = &s->parts[part];
+    uint64_t slot = p->slots[(uint32_t)hash & p->mask];
+
+    __builtin_prefetch(s->records + (size_t)(uint32_t)slot * 8);
+}
+
+/* The records one after the other, as they lie. *at is 0 at first; NULL past
+ * the last. */
+struct state_record *states_each(const struct states *s, size_t *at);
+
 /* All records by the shard of their keys and head; *entries is the caller's
  * to free, and begin (of shards + 1 numbers) says where each shard's are.
  * False without memory. */

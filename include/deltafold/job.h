@@ -386,9 +386,11 @@ struct df_clock {
 enum df_tick { DF_TICK_LIVE, DF_TICK_EXPIRED, DF_TICK_FUTURE };
 
 struct df_event {
-    const uint8_t *key; /* the mapper's; DF_SLACK bytes behind are readable */
-    size_t key_len;     /* at most DF_FOLD_KEY_MAX */
-    int64_t time;       /* 0 for jobs without time */
+    /* The mapper's; DF_SLACK bytes behind it are readable, and in the
+     * DF_FOLD_SPAN_HEAD bytes before it the runtime writes. */
+    uint8_t *key;
+    size_t key_len; /* at most DF_FOLD_KEY_MAX */
+    int64_t time;   /* 0 for jobs without time */
 };
 
 enum { DF_TIME_TEXT = 48 }; /* bytes of a time as text, with a NUL */

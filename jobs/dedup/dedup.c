@@ -105,7 +105,7 @@ static enum df_status mapper_open(const void *config, void **mapper,
     struct mapper *m = calloc(1, sizeof *m);
 
     *mapper = m;
-    if (m == NULL || !buf_reserve(&m->key, DF_SLACK)) {
+    if (m == NULL || !buf_reserve(&m->key, DF_FOLD_SPAN_HEAD + DF_SLACK)) {
         free(m);
         *mapper = NULL;
         return error_no_memory(err);
@@ -145,7 +145,7 @@ static unsigned read_key(struct mapper *m, const struct df_field *fields)
             return rejected(NULL_KEY);
         }
     }
-    buf_reset(&m->key);
+    m->key.len = DF_FOLD_SPAN_HEAD;
     switch (key_append(&m->key, fields, n, c->key_count == 0)) {
     case KEY_OK:
         break;
@@ -188,8 +188,8 @@ static unsigned read_record(void *mapper, const struct df_record *record,
         outcome = read_time(m->config, &record->fields[m->config->asked.n - 1],
                             &event->time);
     }
-    event->key = m->key.data;
-    event->key_len = m->key.len;
+    event->key = m->key.data + DF_FOLD_SPAN_HEAD;
+    event->key_len = m->key.len - DF_FOLD_SPAN_HEAD;
     return outcome;
 }
 
