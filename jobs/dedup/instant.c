@@ -42,8 +42,9 @@ static bool read_digits(struct bytes text, int64_t *v)
         if (!is_digit(text.data[i])) {
             return false;
         }
-        n = n * 10 + (text.data[i] - '0');
-        if (n > INSTANT_MAX) {
+        if (__builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, text.data[i] - '0', &n) ||
+            n > INSTANT_MAX) {
             return false;
         }
     }
