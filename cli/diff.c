@@ -1,6 +1,6 @@
 /* deltafold diff: the rows that changed between two entries. */
 #include "cli/command.h"
-#include "cli/format.h"
+#include "cli/diff_lines.h"
 #include "cli/json.h"
 #include "cli/opened.h"
 #include "state/history.h"
@@ -10,6 +10,7 @@ enum diff_format { DIFF_TSV, DIFF_NDJSON };
 struct diff {
     unsigned format;
     const char *prefix;
+    bool raw;
 };
 
 static const struct option options[] = {
@@ -27,6 +28,11 @@ static const struct option options[] = {
       .value = "BYTES",
       .help = "only keys that begin with these",
       .initial = "all keys" },
+    { .name = "raw",
+      .kind = OPTION_FLAG,
+      .offset = offsetof(struct diff, raw),
+      .help = "key, element and components as they are stored, where the job "
+              "has columns of its own" },
     { 0 }
 };
 
@@ -150,18 +156,45 @@ static enum df_status print_rows(struct change *c, const char *prefix,
     return status;
 }
 
-/* Which entries are meant, from the one snapshot that both are made of. */
-static enum df_status show(struct change *c, char *const *which,
+/* The same for jobs that show lines of their own: both sides whole. */
+static enum df_status print_lines(struct change *c, const struct opened *o,
+                                  uint64_t to, const char *prefix,
+                                  struct df_error *err)
+{
+    struct opened after = *o;
+    struct snapshot_scan *scan = NULL;
+    enum df_status status = snapshot_open(&after.snapshot, o->view, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status = snapshot_show_at(after.snapshot, to, err);
+    if (status == DF_OK) {
+        status = snapshot_scan_open(&scan, c->delta, SNAPSHOT_ALL,
+                                    bytes_of(NULL, 0), err);
+    }
+    if (status == DF_OK) {
+        status = diff_lines(o, &after, scan, prefix, c->format == DIFF_NDJSON,
+                            c->out, err);
+    }
+    snapshot_scan_close(scan);
+    snapshot_close(after.snapshot);
+    return status;
+}
+
+/* Which entries are meant, by the older of the two snapshots. */
+static enum df_status show(struct change *c, char *const *which, uint64_t *to,
                            struct df_error *err)
 {
     struct ledger_entry e;
     uint64_t from = 0;
     enum df_status status =
-        snapshot_find_entry(c->delta, which[0], true, &e, err);
+        snapshot_find_entry(c->rows, which[0], true, &e, err);
 
     if (status == DF_OK) {
         from = e.seq;
-        status = snapshot_find_entry(c->delta, which[1], true, &e, err);
+        status = snapshot_find_entry(c->rows, which[1], true, &e, err);
+        *to = e.seq;
     }
     if (status == DF_OK) {
         status = snapshot_show_change(c->delta, from, e.seq, err);
@@ -177,13 +210,16 @@ static enum df_status diff(struct invocation *in, const struct diff *d,
                         .format = (enum diff_format)d->format,
                         .out = in->out,
                         .rows = o->snapshot };
+    uint64_t to = 0;
     enum df_status status = snapshot_open(&c.delta, o->view, err);
 
     if (status == DF_OK) {
-        status = show(&c, in->argv + 1, err);
+        status = show(&c, in->argv + 1, &to, err);
     }
     if (status == DF_OK) {
-        status = print_rows(&c, d->prefix, err);
+        status = o->present != NULL && !d->raw
+                     ? print_lines(&c, o, to, d->prefix, err)
+                     : print_rows(&c, d->prefix, err);
     }
     snapshot_close(c.delta);
     return status;
@@ -209,7 +245,7 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_diff = {
     .name = "diff",
     .summary = "print the rows that changed between two batches",
-    .synopsis = "VIEW B1 B2 [--format=F] [--prefix=BYTES]",
+    .synopsis = "VIEW B1 B2 [--format=F] [--prefix=BYTES] [--raw]",
     .text =
         "Prints the rows that are not the same after batch B1 and after batch "
         "B2, in byte order of key and element, from the runs that the view "
@@ -221,7 +257,9 @@ const struct command command_diff = {
         "           newline, CR and backslash as \\t \\n \\r \\\\\n"
         "  ndjson   an object per row: key, element, old and new, each\n"
         "           an object of the values by name, or null where there\n"
-        "           is no row",
+        "           is no row\n\n"
+        "Where the job has columns of its own: those of the key, then the "
+        "others as they were and as they are, \\N where there is no line.",
     .examples = "  deltafold diff words 2026-11-28 2026-11-29\n"
                 "  deltafold diff words '#3' '#7' --format=ndjson",
     .options = { options },

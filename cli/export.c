@@ -59,17 +59,6 @@ static enum df_status scan_rows(struct opened *o, const char *prefix,
     return status;
 }
 
-/* Only the first column can be meant by a prefix. */
-static bool has_prefix(const struct lines *l, const struct df_cell *cells,
-                       const char *prefix)
-{
-    size_t len = strlen(prefix);
-
-    return len == 0 ||
-           (lines_key_cells(l) > 0 && cells[0].kind != DF_CELL_NULL &&
-            cells[0].len >= len && memcmp(cells[0].data, prefix, len) == 0);
-}
-
 static enum df_status put_lines(struct lines *l, const struct export *e,
                                 enum format_kind kind, struct output *out,
                                 struct df_error *err)
@@ -83,7 +72,7 @@ static enum df_status put_lines(struct lines *l, const struct export *e,
     format_open_lines(&f, kind, lines_names(l), lines_cells(l), out);
     while (status == DF_OK && !output_failed(out) &&
            (status = lines_next(l, &cells, err)) == DF_OK && cells != NULL) {
-        if (e->prefix == NULL || has_prefix(l, cells, e->prefix)) {
+        if (lines_has_prefix(l, cells, e->prefix)) {
             format_line(&f, cells);
         }
     }

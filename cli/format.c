@@ -382,3 +382,64 @@ enum df_status format_close(struct format *f, struct df_error *err)
     buf_fini(&f->packed);
     return f->no_memory ? error_no_memory(err) : DF_OK;
 }
+
+/* Cells `from` to the last; what is not there is null. */
+static void put_tsv_side(struct format *f, unsigned from,
+                         const struct df_cell *cells)
+{
+    static const struct df_cell nothing = { .kind = DF_CELL_NULL };
+
+    for (unsigned i = from; i < f->cells; i++) {
+        output_byte(f->out, '\t');
+        put_tsv_cell(f, cells == NULL ? &nothing : &cells[i]);
+    }
+}
+
+static void put_ndjson_side(struct format *f, const char *name, unsigned from,
+                            const struct df_cell *cells)
+{
+    output_printf(f->out, ",\"%s\":", name);
+    if (cells == NULL) {
+        output_text(f->out, "null");
+        return;
+    }
+    output_byte(f->out, '{');
+    for (unsigned i = from; i < f->cells; i++) {
+        if (i > from) {
+            output_byte(f->out, ',');
+        }
+        put_ndjson_cell(f, &cells[i], f->names[i]);
+    }
+    output_byte(f->out, '}');
+}
+
+void format_line_change(struct format *f, unsigned keys,
+                        const struct df_cell *old_cells,
+                        const struct df_cell *new_cells)
+{
+    const struct df_cell *key = old_cells != NULL ? old_cells : new_cells;
+    bool ndjson = f->kind == FORMAT_NDJSON;
+
+    if (ndjson) {
+        output_byte(f->out, '{');
+    }
+    for (unsigned i = 0; i < keys; i++) {
+        if (i > 0) {
+            output_byte(f->out, ndjson ? ',' : '\t');
+        }
+        if (ndjson) {
+            put_ndjson_cell(f, &key[i], f->names[i]);
+        } else {
+            put_tsv_cell(f, &key[i]);
+        }
+    }
+    if (ndjson) {
+        put_ndjson_side(f, "old", keys, old_cells);
+        put_ndjson_side(f, "new", keys, new_cells);
+        output_byte(f->out, '}');
+    } else {
+        put_tsv_side(f, keys, old_cells);
+        put_tsv_side(f, keys, new_cells);
+    }
+    output_byte(f->out, '\n');
+}

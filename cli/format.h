@@ -59,6 +59,12 @@ void format_open_lines(struct format *f, enum format_kind kind,
                        const char *const *names, unsigned n,
                        struct output *out);
 void format_line(struct format *f, const struct df_cell *cells);
+/* TSV and ndjson: a line whose cells have changed; the first `keys` of them,
+ * which have not, then the others as they were and as they are. NULL: there
+ * is no line; not both. In ndjson the two sides are objects, or null. */
+void format_line_change(struct format *f, unsigned keys,
+                        const struct df_cell *old_cells,
+                        const struct df_cell *new_cells);
 /* Fails with DF_SYSTEM when memory ran out (msgpack alone needs any). */
 enum df_status format_close(struct format *f,
                             struct df_error *err) DF_MUST_CHECK;

@@ -218,3 +218,13 @@ enum df_status lines_find(struct lines *l, const char *text, struct bytes *key,
     return l->present->find(l->presenter, text, strlen(text), &key->data,
                             &key->len, err);
 }
+
+bool lines_has_prefix(const struct lines *l, const struct df_cell *cells,
+                      const char *prefix)
+{
+    size_t len = prefix == NULL ? 0 : strlen(prefix);
+
+    return len == 0 ||
+           (lines_key_cells(l) > 0 && cells[0].kind != DF_CELL_NULL &&
+            cells[0].len >= len && memcmp(cells[0].data, prefix, len) == 0);
+}

@@ -32,6 +32,10 @@ enum df_status lines_select(struct lines *l, enum snapshot_select select,
 enum df_status lines_next(struct lines *l, const struct df_cell **cells,
                           struct df_error *err) DF_MUST_CHECK;
 
+/* Only the first column can be meant by a prefix; NULL: all lines have it. */
+bool lines_has_prefix(const struct lines *l, const struct df_cell *cells,
+                      const char *prefix);
+
 /* DF_USAGE when text cannot be a key. *key is borrowed until lines_next. */
 enum df_status lines_find(struct lines *l, const char *text, struct bytes *key,
                           struct df_error *err) DF_MUST_CHECK;

@@ -39,6 +39,7 @@ struct trial {
 static void trial_open(struct trial *t, const struct df_job *job,
                        uint64_t seed)
 {
+    static const char *const lines[] = { "format=lines", "by=line", "count" };
     char root[INPUT_TREE_PATH];
     struct way way;
 
@@ -46,7 +47,9 @@ static void trial_open(struct trial *t, const struct df_job *job,
     way = way_random(&t->random);
     (void)workplace_new(root);
     history_open(&t->h, root, history_for(job), seed);
-    kept_open(&t->k, root, "view", job, NULL, 0, way.shards);
+    /* Jobs over records take the documents' lines. */
+    kept_open(&t->k, root, "view", job, lines, job->columns == NULL ? 0 : 3,
+              way.shards);
     t->keep = 1 + random_below(&t->random, STEPS);
     kept_keep(&t->k, t->keep);
 }
