@@ -339,13 +339,13 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     return best;
 }
 
-/* Common options that are as they are initially, and empty lists. */
+/* Common options that are as they are initially, and what is not set. */
 static bool is_left_out(const struct jobspec *s, size_t i)
 {
     const struct df_option *option = registry_option(s->job, i);
 
-    return (is_common(s->job, i) || option->is_list) &&
-           strcmp(s->values[i], option->initial) == 0;
+    return strcmp(s->values[i], option->initial) == 0 &&
+           (is_common(s->job, i) || option->initial[0] == '\0');
 }
 
 bool jobspec_definition(const struct jobspec *s, struct buf *out)
