@@ -74,8 +74,8 @@ static void *wait_at(void *barrier)
  * it cannot start one. Found out once. */
 static unsigned threads_startable(unsigned n)
 {
-    static unsigned tried;
-    static unsigned started;
+    static unsigned tried = 1;
+    static unsigned started = 1;
     pthread_mutex_t closed = PTHREAD_MUTEX_INITIALIZER;
     pthread_t threads[ENGINE_THREADS_MAX];
     unsigned count = 0;
