@@ -1,5 +1,6 @@
 #include "runtime/crew.h"
 
+#include <assert.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -105,13 +106,14 @@ unsigned crew_threads(const struct engine_options *options)
     if (n == 0) {
         n = (unsigned)omp_get_num_procs();
     }
-    n = n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
+    n = n < 1 ? 1 : n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
     /* Every worker has buffers and a table of some size: a small budget is
      * not for many. */
     room = 1 + (crew_memory(options) / 2 + THREADS_SPARE) /
                    (READER_MEMORY + WORKER_MEMORY_MIN);
-    n = n > room ? (unsigned)room : n;
-    return threads_startable(n);
+    n = threads_startable(n > room ? (unsigned)room : n);
+    assert(n > 0);
+    return n;
 }
 
 /* The container's limit, or 0. */

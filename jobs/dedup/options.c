@@ -23,28 +23,50 @@ const struct df_option dedup_options[] = {
               .is_list = true,
               .help = "what makes two records the same; initially the whole "
                       "record" },
-    [TIME] = { "time", "", "COLUMN",
-               "when a record was, for keys that expire" },
-    [UNIT] = { "unit", "", "s|ms|us|iso",
-               "integers since 1970 in that unit, or ISO 8601 with offset; "
-               "initially s" },
-    [EXPIRE] = { "expire", "", "DURATION",
-                 "how long a key is known: digits in the unit, or with us, "
-                 "ms, "
-                 "s, m, h, d, w" },
-    [SPAN] = { "span", "", "DURATION",
-               "keys expire a span at a time; initially 1 of the unit (iso: "
-               "1s)" },
-    [REFERENCE] = { "reference", "", "INSTANT",
-                    "where the grid of spans lies; initially the first "
-                    "record's time" },
-    [IDENTITY] = { "identity", "", "period|bucket",
-                   "a key is known while its record is live, or only within "
-                   "its own span; initially period" },
-    [MAX_AHEAD] = { "max_ahead", "", "DURATION",
-                    "a time further than that beyond the latest is rejected" },
-    [BUCKETS] = { "buckets", "", "N",
-                  "taken, and without any effect on what comes out" },
+    [TIME] = { .name = "time",
+               .initial = "",
+               .values = "COLUMN",
+               .help = "when a record was, for keys that expire" },
+    [UNIT] = { .name = "unit",
+               .initial = "",
+               .values = "s|ms|us|iso",
+               .help = "integers since 1970 in that unit, or ISO 8601 with "
+                       "offset; "
+                       "initially s" },
+    [EXPIRE] = { .name = "expire",
+                 .initial = "",
+                 .values = "DURATION",
+                 .help = "how long a key is known: digits in the unit, or "
+                         "with us, "
+                         "ms, "
+                         "s, m, h, d, w" },
+    [SPAN] = { .name = "span",
+               .initial = "",
+               .values = "DURATION",
+               .help = "keys expire a span at a time; initially 1 of the unit "
+                       "(iso: "
+                       "1s)" },
+    [REFERENCE] = { .name = "reference",
+                    .initial = "",
+                    .values = "INSTANT",
+                    .help =
+                        "where the grid of spans lies; initially the first "
+                        "record's time" },
+    [IDENTITY] = { .name = "identity",
+                   .initial = "",
+                   .values = "period|bucket",
+                   .help = "a key is known while its record is live, or only "
+                           "within "
+                           "its own span; initially period" },
+    [MAX_AHEAD] = { .name = "max_ahead",
+                    .initial = "",
+                    .values = "DURATION",
+                    .help = "a time further than that beyond the latest is "
+                            "rejected" },
+    [BUCKETS] = { .name = "buckets",
+                  .initial = "",
+                  .values = "N",
+                  .help = "taken, and without any effect on what comes out" },
     { 0 }
 };
 
