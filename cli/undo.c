@@ -18,8 +18,9 @@ static const struct option options[] = {
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct undo, install),
       .choices = "auto|increment|overwrite|defer",
-      .help = "how rows are changed, as for 'deltafold run'; the view is the "
-              "same",
+      .help = "change rows in place, merge and write all rows anew, or leave "
+              "that for later; auto takes what is likely to cost least; the "
+              "view is the same",
       .initial = "auto" },
     { .name = "on-negative",
       .kind = OPTION_CHOICE,

@@ -561,9 +561,13 @@ static enum df_status sum_up(struct view *v,
 
     *report = (struct compact_report){ 0 };
     for (unsigned i = 0; i < v->definition.shards; i++) {
-        report->merged += shards[i].report.merged;
-        report->folded += shards[i].report.folded;
-        report->changes += shards[i].report.changes;
+        const struct compact_report *one = &shards[i].report;
+
+        report->merged =
+            one->merged > report->merged ? one->merged : report->merged;
+        report->folded =
+            one->folded > report->folded ? one->folded : report->folded;
+        report->changes += one->changes;
         if (status == DF_OK && shards[i].status != DF_OK) {
             status = shards[i].status;
             *err = shards[i].err;

@@ -28,9 +28,11 @@ struct compact_plan {
 enum { COMPACT_BEHIND = 2 };
 
 struct compact_report {
-    uint64_t merged;  /* runs merged into others, all shards together */
-    uint64_t folded;  /* runs folded into the rows */
-    uint64_t changes; /* rows of these */
+    /* Runs merged into others and folded into the rows, in the shard that had
+     * most of them: a batch is one run in each. */
+    uint64_t merged;
+    uint64_t folded;
+    uint64_t changes; /* rows of those that were folded, of all shards */
     uint64_t us;
 };
 

@@ -179,6 +179,16 @@ static double share_of_fold(const struct cost_features *f, double bytes)
     return share < 1 ? share : 1;
 }
 
+/* Bytes that the run will take when it is stored: about what as many rows of
+ * the table do. */
+static double stored_bytes(const struct cost_features *f)
+{
+    double table = f->leaf_pages * f->page_size;
+    double likely = f->view_rows > 0 ? f->run_rows * table / f->view_rows : 0;
+
+    return likely > 0 && likely < f->run_bytes ? likely : f->run_bytes;
+}
+
 /* What deferring the run will cost later. */
 static double debt_of_run(const struct cost_features *f,
                           const struct cost_fit *fit)
@@ -189,7 +199,7 @@ static double debt_of_run(const struct cost_features *f,
     later.overlay_rows = f->run_rows;
     later.run_rows = 0;
     return merges * cost_factor(fit, INSTALL_DEFER) +
-           share_of_fold(f, f->run_bytes) *
+           share_of_fold(f, stored_bytes(f)) *
                cost_predict(&later, fit, INSTALL_OVERWRITE).predicted_us;
 }
 
