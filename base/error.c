@@ -116,8 +116,8 @@ const char *shown(struct shown *out, struct bytes b)
     size_t i;
 
     for (i = 0; i < b.len && len < room; i += taken) {
-        len += show_character(out->text + len,
-                              bytes_of(b.data + i, b.len - i), &taken);
+        len += show_character(out->text + len, bytes_of(b.data + i, b.len - i),
+                              &taken);
     }
     if (i < b.len) {
         memcpy(out->text + len, "...", 3);

@@ -55,6 +55,20 @@ static void put_counters(struct json *j, const struct ledger_entry *e,
     json_close(j);
 }
 
+/* Where time stands, and where the outcomes went: fold jobs alone. */
+static void put_fold(struct json *j, const struct ledger_entry *e)
+{
+    if (e->clock.has_seen) {
+        json_int(j, "latest_point", e->clock.latest);
+    }
+    if (e->clock.is_set) {
+        json_int(j, "expiry_point", e->clock.start);
+    }
+    if (e->outcomes.len > 0) {
+        json_bytes(j, "outcomes", e->outcomes);
+    }
+}
+
 /* Numbers of the entries whose runs were added, those that were subtracted
  * with a minus; where it is not simply the entry's own. */
 static void put_effects(struct json *j, const struct ledger_entry *e)
@@ -112,6 +126,7 @@ void entry_json(struct json *j, const struct ledger_entry *e,
     json_uint(j, "install_us", e->install_us);
     json_uint(j, "compact_us", e->compact_us);
     json_bytes(j, "program", e->program);
+    put_fold(j, e);
     put_history(j, e);
 }
 

@@ -7,6 +7,7 @@
 #include "cli/human.h"
 #include "cli/json.h"
 #include "cli/opened.h"
+#include "runtime/fold_state.h"
 #include "state/history.h"
 
 struct info {
@@ -76,6 +77,65 @@ static void add_columns(struct columns *t, const struct opened *o)
     buf_fini(&all);
 }
 
+/* ---- views whose keys expire, and others of fold jobs ---- */
+
+static bool is_fold(const struct opened *o)
+{
+    return o->present != NULL && o->job->fold != NULL;
+}
+
+static void json_time(struct json *j, const char *name, bool is_known,
+                      const struct opened *o, int64_t time)
+{
+    char room[DF_TIME_TEXT];
+
+    if (is_known) {
+        json_text(j, name,
+                  o->job->fold->show_time(o->spec.config, time, room));
+    } else {
+        json_null(j, name);
+    }
+}
+
+static void json_fold(struct json *j, const struct opened *o,
+                      const struct fold_state *f)
+{
+    json_uint(j, "live_keys", f->keys);
+    if (o->job->fold->is_timed(o->spec.config)) {
+        json_uint(j, "live_spans", f->spans);
+        json_time(j, "latest_point", f->clock.has_seen, o, f->clock.latest);
+        json_time(j, "expiry_point", f->clock.is_set, o, f->clock.start);
+    }
+}
+
+static void add_time(struct columns *t, const char *name, bool is_known,
+                     const struct opened *o, int64_t time)
+{
+    char room[DF_TIME_TEXT];
+
+    columns_cell(t, name);
+    columns_cell(t, is_known
+                        ? o->job->fold->show_time(o->spec.config, time, room)
+                        : "none");
+}
+
+static void add_fold(struct columns *t, const struct opened *o,
+                     const struct fold_state *f)
+{
+    char room[HUMAN_MAX];
+
+    columns_cell(t, "live keys");
+    columns_cell(t, human_count(room, f->keys));
+    if (o->job->fold->is_timed(o->spec.config)) {
+        columns_cell(t, "live spans");
+        columns_cell(t, human_count(room, f->spans));
+        add_time(t, "latest point", f->clock.has_seen, o, f->clock.latest);
+        add_time(t, "expiry point", f->clock.is_set, o, f->clock.start);
+    }
+}
+
+/* ---- all there is ---- */
+
 static enum df_status json_kept(struct json *j, const struct opened *o,
                                 struct df_error *err)
 {
@@ -119,6 +179,7 @@ static enum df_status add_kept(struct columns *t, const struct opened *o,
 
 static enum df_status print_json(struct output *out, const struct opened *o,
                                  const struct ledger_entry *last,
+                                 const struct fold_state *fold,
                                  struct df_error *err)
 {
     const struct view_definition *d = view_definition(o->view);
@@ -138,6 +199,9 @@ static enum df_status print_json(struct output *out, const struct opened *o,
     entry_json_rows(&j, state.rows, state.unfolded);
     if (o->present != NULL) {
         json_columns(&j, o);
+    }
+    if (is_fold(o)) {
+        json_fold(&j, o, fold);
     }
     json_hash(&j, "digest", state.digest);
     if (last != NULL) {
@@ -204,6 +268,7 @@ static void add_rows(struct columns *t, struct snapshot_state state)
 
 static enum df_status print_text(struct output *out, const struct opened *o,
                                  const struct ledger_entry *last,
+                                 const struct fold_state *fold,
                                  struct df_error *err)
 {
     const struct view_definition *d = view_definition(o->view);
@@ -227,6 +292,9 @@ static enum df_status print_text(struct output *out, const struct opened *o,
     if (o->present != NULL) {
         add_columns(&t, o);
     }
+    if (is_fold(o)) {
+        add_fold(&t, o, fold);
+    }
     columns_cell(&t, "digest");
     columns_cell(&t, hash128_text(digest, state.digest));
     columns_cell(&t, "disk");
@@ -244,6 +312,7 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     struct info info = { 0 };
     enum df_status status = command_parse(in, (void *[]){ &info }, err);
     struct ledger_entry last = { 0 };
+    struct fold_state fold = { 0 };
     struct opened o;
     bool found;
 
@@ -254,10 +323,14 @@ static enum df_status run(struct invocation *in, struct df_error *err)
         return status;
     }
     status = opened_last(&o, &last, &found, err);
+    if (status == DF_OK && is_fold(&o)) {
+        status = fold_state_read(&fold, o.snapshot, &o.spec, err);
+    }
     if (status == DF_OK) {
-        status = info.json
-                     ? print_json(in->out, &o, found ? &last : NULL, err)
-                     : print_text(in->out, &o, found ? &last : NULL, err);
+        status =
+            info.json
+                ? print_json(in->out, &o, found ? &last : NULL, &fold, err)
+                : print_text(in->out, &o, found ? &last : NULL, &fold, err);
     }
     opened_close(&o);
     return status;

@@ -20,6 +20,7 @@ struct run {
     bool require_marker;
     bool paranoid;
     bool json;
+    const char *outcomes;
 };
 
 static const struct option options[] = {
@@ -62,6 +63,13 @@ static const struct option options[] = {
       .offset = offsetof(struct run, paranoid),
       .help = "read applied batches again even where lengths and times are "
               "those in the ledger" },
+    { .name = "outcomes",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(struct run, outcomes),
+      .value = "OUT",
+      .help = "of a dedup view: write the records of each batch to OUT/BATCH, "
+              "by what became of them: unique, duplicate, expired, rejected, "
+              "retracted" },
     { .name = "wait",
       .kind = OPTION_NUMBER,
       .offset = offsetof(struct run, wait),
@@ -405,6 +413,7 @@ static void set_engine(const struct run *run, struct engine_options *e)
     e->require_marker = run->require_marker;
     e->paranoid = run->paranoid;
     e->dry_run = run->dry_run;
+    e->outcomes = run->outcomes;
 }
 
 static enum df_status apply(struct invocation *in, const struct run *run,

@@ -156,7 +156,7 @@ static enum df_status compare(struct invocation *in, const char *dir,
     progress_clear(&progress);
     if (status == DF_OK) {
         print_equal(in->out, &verdict);
-    } else if (status == DF_DIFFERS) {
+    } else if (status == DF_DIFFERS && verdict.differences > 0) {
         return differs(&printer, in->argv[0], &verdict, err);
     } else if (status == DF_INTERRUPTED) {
         return error_set(err, status, "interrupted: nothing was changed");

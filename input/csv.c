@@ -50,6 +50,7 @@ void csv_close(struct csv *c)
     csv_row_fini(&c->row);
     buf_fini(&c->names);
     free(c->ends);
+    buf_fini(&c->header);
     free(c->cut);
     free(c->picked);
     free(c->order);
@@ -60,6 +61,7 @@ void csv_close(struct csv *c)
 void csv_start(struct csv *c)
 {
     c->has_header = false;
+    buf_reset(&c->header);
     c->width = 0;
 }
 
@@ -193,6 +195,10 @@ static enum df_status take_parsed(struct walk *w, struct df_error *err)
             c, bytes_of(w->b.data + w->at, w->b.len - w->at), err);
         if (status == DF_INPUT) {
             c->fault_at = w->at;
+        }
+        if (status == DF_OK &&
+            !buf_append(&c->header, w->b.data + w->at, c->row.len)) {
+            status = error_no_memory(err);
         }
     } else if (c->row.count != c->width) {
         status = refuse_ragged(w, err);

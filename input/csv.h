@@ -20,6 +20,7 @@ struct csv {
 
     /* Of the file at hand. */
     bool has_header;
+    struct buf header;   /* as it stands in the file, without line end */
     size_t width;        /* columns of the header; 0 before */
     size_t *picked;      /* columns->n of them: where the column stands */
     size_t times_picked; /* how often one column is picked, at most */

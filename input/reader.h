@@ -164,6 +164,9 @@ enum df_status reader_line(const struct reader_place *place,
                            const struct df_record *record, uint64_t *line,
                            struct df_error *err) DF_MUST_CHECK;
 
+/* For sinks: the header of the file (record.h). */
+struct bytes reader_header(const struct reader_place *place);
+
 /* For sinks: DF_INPUT and "BATCH/inserted/x.csv:LINE: why". */
 enum df_status reader_refuse(const struct reader_place *place,
                              const struct df_record *record, const char *why,

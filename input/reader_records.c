@@ -126,6 +126,11 @@ static enum df_status locate(struct reader *r, const uint8_t *data,
     return status;
 }
 
+struct bytes reader_header(const struct reader_place *place)
+{
+    return record_parser_header_row(place->reader->records.parser);
+}
+
 enum df_status reader_refuse(const struct reader_place *place,
                              const struct df_record *record, const char *why,
                              struct df_error *err)

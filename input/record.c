@@ -107,6 +107,11 @@ enum df_status record_parse(struct record_parser *p, struct bytes b,
     return status;
 }
 
+struct bytes record_parser_header_row(const struct record_parser *p)
+{
+    return buf_bytes(&p->csv.header);
+}
+
 enum df_status record_parser_header(struct record_parser *p,
                                     struct bytes header, struct df_error *err)
 {

@@ -63,6 +63,10 @@ enum df_status record_parse(struct record_parser *p, struct bytes b,
                             const struct record_sink *sink,
                             struct df_error *err) DF_MUST_CHECK;
 
+/* The header of the file at hand, as it stands there, without line end; empty
+ * for formats without, and before it has come. */
+struct bytes record_parser_header_row(const struct record_parser *p);
+
 /* Whether the last failure was the input's; then err says only why, and the
  * record begins at *at of the stretch. */
 bool record_parser_fault(const struct record_parser *p, size_t *at);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #include "jobs/aggregate/aggregate.h"
+#include "jobs/dedup/dedup.h"
 #include "jobs/links/links.h"
 #include "jobs/wordcount/wordcount.h"
 
 /* In order of name. */
-static const struct df_job *const jobs[] = { &aggregate_job, &links_job,
-                                             &wordcount_job };
+static const struct df_job *const jobs[] = { &aggregate_job, &dedup_job,
+                                             &links_job, &wordcount_job };
 enum { JOBS = sizeof jobs / sizeof jobs[0] };
 
 const struct df_job *registry_job(size_t i)
@@ -338,13 +339,13 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     return best;
 }
 
-/* Common options that are as they are initially, and empty lists. */
+/* Common options that are as they are initially, and what is not set. */
 static bool is_left_out(const struct jobspec *s, size_t i)
 {
     const struct df_option *option = registry_option(s->job, i);
 
-    return (is_common(s->job, i) || option->is_list) &&
-           strcmp(s->values[i], option->initial) == 0;
+    return strcmp(s->values[i], option->initial) == 0 &&
+           (is_common(s->job, i) || option->initial[0] == '\0');
 }
 
 bool jobspec_definition(const struct jobspec *s, struct buf *out)

@@ -30,6 +30,7 @@ struct application {
     struct install_negatives negatives;
     struct keeping keeping; /* of a batch; the entry borrows from it */
     struct ledger_entry entry;
+    struct buf outcomes;   /* what entry.outcomes points to */
     struct buf quarantine; /* directory, with a NUL; empty: none */
 };
 
@@ -39,6 +40,16 @@ void application_fini(struct application *a); /* safe after a failed init */
 
 enum df_status application_apply(struct application *a,
                                  struct df_error *err) DF_MUST_CHECK;
+
+/* Whether the content, now that it is known, is a repeat. */
+enum df_status application_check(struct application *a,
+                                 struct df_error *err) DF_MUST_CHECK;
+/* The entry says what was read. */
+void application_fill(struct application *a);
+/* The runs, one per shard, with the entry as it is filled. */
+enum df_status application_install(struct application *a,
+                                   struct install_shard *shards,
+                                   struct df_error *err) DF_MUST_CHECK;
 
 /* input, map, combine; the entry gets the content's digest. */
 enum df_status application_map(struct application *a, unsigned parts,

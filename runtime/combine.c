@@ -58,8 +58,10 @@ struct combine {
     struct combine_segment *segments; /* by spill, then part */
     size_t segment_room;              /* segments allocated */
     struct combine_stats stats;
-    size_t *begin;         /* per part and one more: its sorted entries */
-    uint64_t *part_bytes;  /* per part: bytes of those */
+    size_t *begin;             /* per part and one more: its sorted entries */
+    uint64_t *part_bytes;      /* per part: bytes of those */
+    struct run_writer *sorted; /* between combine_sorted_begin and _end */
+    unsigned sorted_part;
     bool is_sorted;        /* the last two say something */
     struct df_error error; /* goes with emitter.status */
     struct table_key batch[BATCH];
@@ -122,6 +124,7 @@ void combine_close(struct combine *c)
     if (c == NULL) {
         return;
     }
+    run_writer_close(c->sorted);
     if (c->fd >= 0) {
         (void)close(c->fd);
     }
@@ -277,6 +280,56 @@ static enum df_status spill(struct combine *c, struct df_error *err)
     c->stats.spills++;
     c->stats.spill_bytes = c->file_end;
     table_clear(&c->table);
+    return DF_OK;
+}
+
+/* ---- Rows that come sorted ---- */
+
+enum df_status combine_sorted_begin(struct combine *c, unsigned part,
+                                    struct df_error *err)
+{
+    struct combine_segment *segments = add_segments(c);
+    enum df_status status = DF_OK;
+
+    assert(c->sorted == NULL && part < c->plan.parts);
+    if (segments == NULL) {
+        return error_no_memory(err);
+    }
+    memset(segments, 0, c->plan.parts * sizeof *segments);
+    c->sorted_part = part;
+    if (c->fd < 0) {
+        status = spill_file(&c->fd, c->spill_directory, err);
+    }
+    return status == DF_OK ? run_writer_open(&c->sorted, c->plan.shape, c->fd,
+                                             c->file_end, err)
+                           : status;
+}
+
+enum df_status combine_sorted_add(struct combine *c, const struct row *row,
+                                  struct df_error *err)
+{
+    struct combine_segment *segments = add_segments(c);
+    size_t len = row->head.len + row->tail.len;
+
+    c->longest = len > c->longest ? len : c->longest;
+    segments[c->sorted_part].bytes += row_bound(c, row);
+    return run_writer_add(c->sorted, row, err);
+}
+
+enum df_status combine_sorted_end(struct combine *c, struct df_error *err)
+{
+    struct combine_segment *segments = add_segments(c);
+    enum df_status status =
+        run_writer_end(c->sorted, &segments[c->sorted_part].run, err);
+
+    if (status != DF_OK) {
+        return error_prefix(err, status, "%s", c->spill_directory);
+    }
+    c->file_end = segments[c->sorted_part].run.end;
+    c->stats.spills++;
+    c->stats.spill_bytes = c->file_end;
+    run_writer_close(c->sorted);
+    c->sorted = NULL;
     return DF_OK;
 }
 

@@ -47,6 +47,22 @@ struct df_emitter *combine_emitter(struct combine *c);
 enum df_status combine_status(const struct combine *c,
                               struct df_error *err) DF_MUST_CHECK;
 
+/*
+ * Rows of one partition that are in head order already, no head twice: they
+ * are written as a spill of their own, past the table.
+ *     combine_sorted_begin(c, part, err)
+ *       combine_sorted_add(c, row, err) ...
+ *     combine_sorted_end(c, err)
+ * Nothing else may be done with c in between. After a failure c can only be
+ * closed.
+ */
+enum df_status combine_sorted_begin(struct combine *c, unsigned part,
+                                    struct df_error *err) DF_MUST_CHECK;
+enum df_status combine_sorted_add(struct combine *c, const struct row *row,
+                                  struct df_error *err) DF_MUST_CHECK;
+enum df_status combine_sorted_end(struct combine *c,
+                                  struct df_error *err) DF_MUST_CHECK;
+
 enum df_status combine_finish(struct combine *c,
                               struct df_error *err) DF_MUST_CHECK;
 

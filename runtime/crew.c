@@ -1,5 +1,6 @@
 #include "runtime/crew.h"
 
+#include <assert.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -74,8 +75,8 @@ static void *wait_at(void *barrier)
  * it cannot start one. Found out once. */
 static unsigned threads_startable(unsigned n)
 {
-    static unsigned tried;
-    static unsigned started;
+    static unsigned tried = 1;
+    static unsigned started = 1;
     pthread_mutex_t closed = PTHREAD_MUTEX_INITIALIZER;
     pthread_t threads[ENGINE_THREADS_MAX];
     unsigned count = 0;
@@ -105,13 +106,14 @@ unsigned crew_threads(const struct engine_options *options)
     if (n == 0) {
         n = (unsigned)omp_get_num_procs();
     }
-    n = n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
+    n = n < 1 ? 1 : n > ENGINE_THREADS_MAX ? ENGINE_THREADS_MAX : n;
     /* Every worker has buffers and a table of some size: a small budget is
      * not for many. */
     room = 1 + (crew_memory(options) / 2 + THREADS_SPARE) /
                    (READER_MEMORY + WORKER_MEMORY_MIN);
-    n = n > room ? (unsigned)room : n;
-    return threads_startable(n);
+    n = threads_startable(n > room ? (unsigned)room : n);
+    assert(n > 0);
+    return n;
 }
 
 /* The container's limit, or 0. */
@@ -412,6 +414,11 @@ static enum df_status first_failure(const struct crew *c, struct df_error *err)
     return first->status;
 }
 
+bool crew_has_failed(const struct crew *c)
+{
+    return __atomic_load_n(&c->failed, __ATOMIC_RELAXED) != 0;
+}
+
 /* A small batch is done by one worker before a second one is awake. */
 static void choose_team(struct crew *c)
 {
@@ -467,7 +474,12 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
         c->total_bytes += batch->files[i].length;
     }
     choose_team(c);
-    status = read_units(c, err);
+    if (c->plan.begin != NULL) {
+        status = c->plan.begin(c->plan.records_ctx, c->units.count, err);
+    }
+    if (status == DF_OK) {
+        status = read_units(c, err);
+    }
     reader_units_fini(&c->units);
     return status;
 }

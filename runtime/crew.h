@@ -43,6 +43,8 @@ struct crew_plan {
      * be called, and shape, parts, scratch and sample mean nothing. */
     crew_records *records;
     void *records_ctx;
+    /* Called, if not NULL, before the first record of a batch. */
+    enum df_status (*begin)(void *ctx, size_t units, struct df_error *err);
 };
 
 struct crew;
@@ -54,6 +56,10 @@ void crew_close(struct crew *c);
  * which skip[i] is true are hashed only; skip may be NULL. */
 enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
                         struct df_error *err) DF_MUST_CHECK;
+
+/* For sinks that wait for other workers: whether one of them has failed, so
+ * that nothing will come of waiting. */
+bool crew_has_failed(const struct crew *c);
 
 enum df_status crew_finish(struct crew *c, struct df_error *err) DF_MUST_CHECK;
 enum df_status crew_reduce(struct crew *c, struct df_error *err) DF_MUST_CHECK;

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "runtime/crew.h"
+#include "runtime/fold_apply.h"
 #include "runtime/negative.h"
 #include "runtime/plan.h"
 
@@ -39,6 +40,7 @@ void application_fini(struct application *a)
     crew_close(a->crew);
     keeping_fini(&a->keeping);
     install_negatives_fini(&a->negatives);
+    buf_fini(&a->outcomes);
     buf_fini(&a->quarantine);
     free(a->skip);
 }
@@ -72,8 +74,7 @@ enum df_status application_map(struct application *a, unsigned parts,
 
 /* Now that the content is known: is it a repeat under another name? And what
  * will it do to the runs that are kept? */
-static enum df_status check_content(struct application *a,
-                                    struct df_error *err)
+enum df_status application_check(struct application *a, struct df_error *err)
 {
     struct crew_stats stats = crew_stats(a->crew);
     struct snapshot *s;
@@ -110,7 +111,7 @@ enum df_status application_reduce(struct application *a, struct df_error *err)
 
 /* ---- install ---- */
 
-static void fill_entry(struct application *a)
+void application_fill(struct application *a)
 {
     struct crew_stats stats = crew_stats(a->crew);
     struct ledger_entry *e = &a->entry;
@@ -158,7 +159,7 @@ static struct ledger_file *ledger_files(const struct batch *batch,
 void application_deal(struct application *a, unsigned parts,
                       struct install_shard *shards)
 {
-    fill_entry(a);
+    application_fill(a);
     for (unsigned i = 0; i < parts; i++) {
         struct reduce_bound bound = crew_bound(a->crew, i);
 
@@ -170,9 +171,10 @@ void application_deal(struct application *a, unsigned parts,
     }
 }
 
-static enum df_status install(struct application *a, struct df_error *err)
+enum df_status application_install(struct application *a,
+                                   struct install_shard *shards,
+                                   struct df_error *err)
 {
-    struct install_shard shards[VIEW_SHARDS_MAX];
     struct ledger_file *files = ledger_files(a->batch, a->skip);
     struct install_batch b = {
         .method = a->options->method,
@@ -196,7 +198,6 @@ static enum df_status install(struct application *a, struct df_error *err)
     if (files == NULL) {
         return error_no_memory(err);
     }
-    application_deal(a, view_definition(a->v)->shards, shards);
     keeping_fill(&a->keeping, &a->entry);
     status = install_batch(a->v, &b, &a->negatives, err);
     free(files);
@@ -205,13 +206,21 @@ static enum df_status install(struct application *a, struct df_error *err)
 
 /* ---- one batch ---- */
 
+static enum df_status install(struct application *a, struct df_error *err)
+{
+    struct install_shard shards[VIEW_SHARDS_MAX];
+
+    application_deal(a, view_definition(a->v)->shards, shards);
+    return application_install(a, shards, err);
+}
+
 static enum df_status apply(struct application *a, struct df_error *err)
 {
     unsigned parts = view_definition(a->v)->shards;
     enum df_status status = application_map(a, parts, err);
 
     if (status == DF_OK) {
-        status = check_content(a, err);
+        status = application_check(a, err);
     }
     if (status == DF_OK) {
         status = application_reduce(a, err);
@@ -261,6 +270,9 @@ enum df_status application_apply(struct application *a, struct df_error *err)
     enum df_status status;
     size_t left_out;
 
+    if (a->job->job->fold != NULL) {
+        return fold_apply(a, err);
+    }
     do {
         left_out = 0;
         a->entry = (struct ledger_entry){ 0 };

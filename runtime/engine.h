@@ -43,6 +43,8 @@ struct engine_options {
     bool require_marker;
     bool paranoid; /* hash applied batches again even where times agree */
     bool dry_run;
+    const char *outcomes; /* directory for the outcome files of fold jobs;
+                             NULL: outcomes are only counted */
     const volatile sig_atomic_t *stop; /* may be NULL */
     /* Called now and then from the thread that called the engine, and never
      * from another; NULL for none. */

@@ -107,7 +107,7 @@ int plan_compare(const char *name, struct bytes kept)
 }
 
 static enum df_status check_late(struct snapshot *s, const struct batch *batch,
-                                 int order,
+                                 bool is_fold, int order,
                                  const struct engine_options *options,
                                  struct df_error *err)
 {
@@ -117,15 +117,22 @@ static enum df_status check_late(struct snapshot *s, const struct batch *batch,
     if (order > 0 || options->allow_late) {
         return DF_OK;
     }
-    return error_set(err, DF_LEDGER,
-                     "batch '%s': comes before the last applied one, '%s': "
-                     "apply it all the same with --allow-late",
-                     shown(&name, bytes_of_string(batch->name)),
-                     shown(&last, snapshot_ledger_high(s)));
+    (void)shown(&name, bytes_of_string(batch->name));
+    (void)shown(&last, snapshot_ledger_high(s));
+    return is_fold
+               ? error_set(err, DF_LEDGER,
+                           "batch '%s': comes before the last applied one, "
+                           "'%s', and the outcomes of this view depend on the "
+                           "order: give it a name behind that one",
+                           name.text, last.text)
+               : error_set(err, DF_LEDGER,
+                           "batch '%s': comes before the last applied one, "
+                           "'%s': apply it all the same with --allow-late",
+                           name.text, last.text);
 }
 
 static enum df_status place_new(struct plan *p, struct snapshot *s,
-                                const struct batch *batch,
+                                const struct batch *batch, bool is_fold,
                                 const struct engine_options *options,
                                 struct df_error *err)
 {
@@ -140,7 +147,7 @@ static enum df_status place_new(struct plan *p, struct snapshot *s,
     }
     order = high.len > 0 ? plan_compare(batch->name, high) : 1;
     p->raises_high = order > 0;
-    return check_late(s, batch, order, options, err);
+    return check_late(s, batch, is_fold, order, options, err);
 }
 
 enum df_status plan_batch(struct plan *p, struct snapshot *s,
@@ -164,7 +171,7 @@ enum df_status plan_batch(struct plan *p, struct snapshot *s,
         p->outcome = ENGINE_NOT_READY;
         return DF_OK;
     }
-    return place_new(p, s, batch, options, err);
+    return place_new(p, s, batch, job->job->fold != NULL, options, err);
 }
 
 enum df_status plan_check_content(struct snapshot *s,

@@ -116,6 +116,13 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
     struct window w;
     enum df_status status = window_of(&w, job, err);
 
+    if (status == DF_OK && job->job->fold != NULL) {
+        status = error_set(err, DF_USAGE,
+                           "what this view holds depends on the order of its "
+                           "records, which documents alone do not tell: make "
+                           "a view anew with 'deltafold init' and 'run' the "
+                           "batches in order");
+    }
     if (status == DF_OK && w.size > 0) {
         status = error_set(err, DF_USAGE,
                            "the view has a window: which documents are in it "

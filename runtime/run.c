@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "runtime/application.h"
+#include "runtime/fold_apply.h"
 #include "runtime/forecast.h"
+#include "runtime/outcome_files.h"
 #include "runtime/plan.h"
 #include "state/compact.h"
 
@@ -238,6 +240,24 @@ static enum df_status queue_init(struct queue *q, const struct run *r,
     return queue_sort(q, r->err);
 }
 
+/* What fold jobs want before the first batch. */
+static enum df_status begin(const struct run *r)
+{
+    enum df_status status;
+
+    if (r->job->job->fold == NULL) {
+        return r->options->outcomes == NULL
+                   ? DF_OK
+                   : error_set(r->err, DF_USAGE,
+                               "--outcomes: the records of this view have no "
+                               "outcomes; those of dedup have");
+    }
+    status = fold_check_options(r->options, r->err);
+    return status == DF_OK && !r->options->dry_run
+               ? outcome_files_recover(r->v, r->err)
+               : status;
+}
+
 enum df_status engine_run(struct view *v, const struct jobspec *job,
                           const char *const *paths, size_t n,
                           const struct engine_options *options,
@@ -251,7 +271,12 @@ enum df_status engine_run(struct view *v, const struct jobspec *job,
                      .ctx = ctx,
                      .err = err };
     struct queue q;
-    enum df_status status = queue_init(&q, &r, paths, n);
+    enum df_status status = begin(&r);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status = queue_init(&q, &r, paths, n);
 
     for (size_t i = 0; status == DF_OK && i < q.count; i++) {
         status = run_path(&r, q.batches[i].path);

@@ -14,6 +14,11 @@ enum df_status engine_allows_undo(const struct jobspec *job,
     struct window w;
     enum df_status status = window_of(&w, job, err);
 
+    if (status == DF_OK && job->job->fold != NULL) {
+        return error_set(err, DF_LEDGER,
+                         "the outcomes of later batches depend on every "
+                         "batch before: none of this view can be undone");
+    }
     if (status == DF_OK && w.size > 0) {
         status = error_set(err, DF_LEDGER,
                            "the view has a window: a batch that was taken "

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/crew.h"
+#include "runtime/replay.h"
 #include "runtime/window.h"
 #include "state/history.h"
 
@@ -37,7 +38,8 @@ struct verification {
     uint64_t sample;
     bool has_window;
     struct snapshot *snapshot;
-    struct crew *crew;
+    struct crew *crew;     /* of group jobs */
+    struct replay *replay; /* of fold jobs */
     struct row_shape shape;
     unsigned shards;
     struct shard_verdict *shard; /* one per shard */
@@ -357,6 +359,13 @@ static enum df_status compare_shard(struct verification *v,
     return status;
 }
 
+static struct run_source *expected_run(const struct verification *v,
+                                       unsigned shard)
+{
+    return v->replay != NULL ? replay_run(v->replay, shard)
+                             : crew_run(v->crew, shard);
+}
+
 static void verify_shard(struct verification *v, unsigned i)
 {
     struct shard_verdict *s = &v->shard[i];
@@ -364,7 +373,7 @@ static void verify_shard(struct verification *v, unsigned i)
 
     s->status = snapshot_shard_open(&rows, v->snapshot, i, &s->err);
     if (s->status == DF_OK) {
-        s->status = compare_shard(v, s, crew_run(v->crew, i), rows, &s->err);
+        s->status = compare_shard(v, s, expected_run(v, i), rows, &s->err);
         snapshot_shard_close(rows);
     }
 }
@@ -464,7 +473,7 @@ static enum df_status open_verification(struct verification *v,
     if (v->shard == NULL) {
         return error_no_memory(err);
     }
-    return crew_open(&v->crew, &plan, err);
+    return v->job->job->fold != NULL ? DF_OK : crew_open(&v->crew, &plan, err);
 }
 
 static void close_verification(struct verification *v)
@@ -477,8 +486,53 @@ static void close_verification(struct verification *v)
         buf_fini(&v->shard[i].room);
     }
     free(v->shard);
+    replay_close(v->replay);
     crew_close(v->crew);
     snapshot_close(v->snapshot);
+}
+
+/* The steps up to reduce. */
+static enum df_status recompute(struct verification *v, const char *dir,
+                                bool deltas, struct df_error *err)
+{
+    enum df_status status =
+        deltas ? map_batches(v, dir, err) : map_documents(v, dir, err);
+
+    if (status == DF_OK) {
+        status = crew_finish(v->crew, err);
+    }
+    if (status == DF_OK) {
+        struct crew_stats stats = crew_stats(v->crew);
+
+        v->verdict->documents = stats.inserted + stats.deleted;
+        status = crew_reduce(v->crew, err);
+    }
+    return status;
+}
+
+/* The same for fold jobs, which know no other way than in order. */
+static enum df_status replay_all(struct verification *v, const char *dir,
+                                 bool deltas, struct df_error *err)
+{
+    enum df_status status;
+
+    if (!deltas) {
+        return error_set(err, DF_USAGE,
+                         "what this view holds depends on the order of its "
+                         "records: verify it with --deltas=DIR, from the "
+                         "batches that were applied");
+    }
+    if (v->sample > 1) {
+        return error_set(err, DF_USAGE,
+                         "--sample: the window depends on all records, so "
+                         "none of this view can be left out");
+    }
+    status = replay_open(&v->replay, v->v, v->snapshot, v->job, dir,
+                         v->options, err);
+    if (status == DF_OK) {
+        v->verdict->documents = replay_records(v->replay);
+    }
+    return status;
 }
 
 /* Documents do not tell which of them a window holds. */
@@ -521,17 +575,8 @@ enum df_status engine_verify(
         status = open_verification(&v, err);
     }
     if (status == DF_OK) {
-        status =
-            deltas ? map_batches(&v, dir, err) : map_documents(&v, dir, err);
-    }
-    if (status == DF_OK) {
-        status = crew_finish(v.crew, err);
-    }
-    if (status == DF_OK) {
-        struct crew_stats stats = crew_stats(v.crew);
-
-        verdict->documents = stats.inserted + stats.deleted;
-        status = crew_reduce(v.crew, err);
+        status = job->job->fold != NULL ? replay_all(&v, dir, deltas, err)
+                                        : recompute(&v, dir, deltas, err);
     }
     if (status == DF_OK) {
 #pragma omp parallel for num_threads(                                         \

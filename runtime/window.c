@@ -165,6 +165,13 @@ enum df_status window_of(struct window *w, const struct jobspec *job,
     if (!is_given(job, "window", "none")) {
         return no_window(job, err);
     }
+    if (job->job->fold != NULL) {
+        return error_set(err, DF_USAGE,
+                         "option 'window': what %s holds are no sums that "
+                         "batches could be taken out of: use time= and "
+                         "expire=",
+                         job->job->name);
+    }
     status = read_interval(w, job, err);
     if (status == DF_OK) {
         status = read_steps(w, "window", jobspec_common(job, "window"),

@@ -80,7 +80,8 @@ static const struct number numbers[] = {
 enum {
     NUMBERS = sizeof numbers / sizeof numbers[0],
     OTHERS = 10, /* pairs that put_others writes */
-    HISTORY = 6  /* and put_history */
+    HISTORY = 6, /* and put_history */
+    CLOCK_PARTS = 7
 };
 
 /* ---- effects ---- */
@@ -175,6 +176,28 @@ static bool put_others(struct buf *out, const struct ledger_entry *e)
            codec_put_text(out, "prog") && codec_put_bin(out, e->program);
 }
 
+/* Fold jobs alone have these; entries of others do not grow by them. */
+static bool has_clock(const struct ledger_entry *e)
+{
+    return e->clock.is_set || e->clock.has_seen;
+}
+
+static bool put_clock(struct buf *out, const struct df_clock *c)
+{
+    return codec_put_text(out, "clock") && codec_put_array(out, CLOCK_PARTS) &&
+           codec_put_bool(out, c->is_set) &&
+           codec_put_bool(out, c->has_seen) && codec_put_int(out, c->origin) &&
+           codec_put_int(out, c->start) && codec_put_int(out, c->end) &&
+           codec_put_int(out, c->latest) && codec_put_int(out, c->earliest);
+}
+
+static bool put_outcomes(struct buf *out, const struct ledger_entry *e)
+{
+    return codec_put_text(out, "out") && codec_put_bin(out, e->outcomes) &&
+           codec_put_text(out, "token") &&
+           codec_put_uint(out, e->outcomes_token);
+}
+
 /* Written where there is something to say: a view that keeps no runs has
  * entries as short as ever. */
 static bool put_history(struct buf *out, const struct ledger_entry *e)
@@ -190,13 +213,18 @@ static bool put_history(struct buf *out, const struct ledger_entry *e)
 
 bool ledger_entry_encode(const struct ledger_entry *e, struct buf *out)
 {
+    bool has_outcomes = e->outcomes.len > 0;
     unsigned more = has_history(e) ? HISTORY : 0;
-    bool ok = codec_put_map(out, NUMBERS + OTHERS + more);
+    bool ok =
+        codec_put_map(out, NUMBERS + OTHERS + more + (has_clock(e) ? 1u : 0u) +
+                               (has_outcomes ? 2u : 0u));
 
     for (size_t i = 0; ok && i < NUMBERS; i++) {
         ok = put_number(out, e, &numbers[i]);
     }
-    return ok && put_others(out, e) && (more == 0 || put_history(out, e));
+    return ok && put_others(out, e) && (more == 0 || put_history(out, e)) &&
+           (!has_clock(e) || put_clock(out, &e->clock)) &&
+           (!has_outcomes || put_outcomes(out, e));
 }
 
 /* `expected` is where the key stands if the entry is in our own order. */
@@ -268,6 +296,17 @@ static bool get_counters(struct codec_reader *in, struct ledger_entry *e)
                                  : codec_skip(in);
     }
     return ok;
+}
+
+static bool get_clock(struct codec_reader *in, struct df_clock *c)
+{
+    uint32_t n;
+
+    return codec_get_array(in, &n) && n == CLOCK_PARTS &&
+           codec_get_bool(in, &c->is_set) &&
+           codec_get_bool(in, &c->has_seen) && codec_get_int(in, &c->origin) &&
+           codec_get_int(in, &c->start) && codec_get_int(in, &c->end) &&
+           codec_get_int(in, &c->latest) && codec_get_int(in, &c->earliest);
 }
 
 static bool key_is(struct bytes key, const char *text)
@@ -342,6 +381,15 @@ static bool get_other(struct codec_reader *in, struct bytes key,
     }
     if (key_is(key, "prog")) {
         return codec_get_bytes(in, &e->program);
+    }
+    if (key_is(key, "clock")) {
+        return get_clock(in, &e->clock);
+    }
+    if (key_is(key, "out")) {
+        return codec_get_bytes(in, &e->outcomes);
+    }
+    if (key_is(key, "token")) {
+        return codec_get_uint(in, &e->outcomes_token);
     }
     if (!get_history(in, key, e, &known)) {
         return false;

@@ -96,6 +96,14 @@ struct ledger_entry {
     uint64_t reduce_us;    /* sorting and merging that was not overlapped */
     uint64_t install_us;   /* reduce streamed into the store, committed */
     struct bytes program;  /* "deltafold 0.1.0" */
+
+    /* Fold jobs: where time stands after the batch, and the directory that
+     * its outcome files were given, absolute; empty where none was asked
+     * for. Until they stand there they lie beside it, hidden, under a name
+     * with the token in it. */
+    struct df_clock clock;
+    struct bytes outcomes;
+    uint64_t outcomes_token;
 };
 
 /*

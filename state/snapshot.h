@@ -87,6 +87,31 @@ enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
 void snapshot_shard_close(struct run_source *run); /* takes NULL */
 
 /*
+ * One shard's rows in head order, from any head on:
+ *
+ *     snapshot_rows_open(&r, s, shard, err);
+ *     snapshot_rows_seek(r, head, &row, err) ...   the first row not before
+ *                                                  it; NULL: there is none
+ *     snapshot_rows_next(r, &row, err) ...         the row behind that
+ *     snapshot_rows_close(r);                      takes NULL
+ *
+ * Heads must be sought in ascending order; those near each other cost little.
+ * Rows are borrowed until the next call.
+ */
+struct snapshot_rows;
+enum df_status snapshot_rows_open(struct snapshot_rows **out,
+                                  struct snapshot *s, unsigned shard,
+                                  struct df_error *err) DF_MUST_CHECK;
+enum df_status snapshot_rows_seek(struct snapshot_rows *r, struct bytes head,
+                                  const struct row **row,
+                                  struct df_error *err) DF_MUST_CHECK;
+enum df_status snapshot_rows_next(struct snapshot_rows *r,
+                                  const struct row **row,
+                                  struct df_error *err) DF_MUST_CHECK;
+void snapshot_rows_close(struct snapshot_rows *r);
+unsigned snapshot_shards(const struct snapshot *s);
+
+/*
  * The ledger as of this snapshot. Entries' strings are borrowed from the
  * snapshot. *found is false when there is no such entry.
  */

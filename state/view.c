@@ -370,6 +370,21 @@ enum df_status view_create(const char *path,
     return status;
 }
 
+void view_remove(const char *path)
+{
+    static const char *const parts[] = { "gen-1", "tmp" };
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char *part = join(path, parts[i]);
+
+        if (part != NULL) {
+            remove_directory(part, true);
+            free(part);
+        }
+    }
+    remove_directory(path, true);
+}
+
 /* ---- opening ---- */
 
 /* Reads the definition from a shard and checks that it is this view's. */

@@ -46,6 +46,10 @@ enum df_status view_create(const char *path,
                            const struct view_definition *definition,
                            struct df_error *err) DF_MUST_CHECK;
 
+/* Removes a view that nobody has open, with its directory; for views made
+ * to be thrown away. What cannot be removed stays. */
+void view_remove(const char *path);
+
 enum view_access {
     VIEW_READ, /* takes no lock, changes nothing; but see snapshot_open */
     VIEW_WRITE /* takes the lock, finishes what a crash left undone */

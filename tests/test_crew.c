@@ -104,8 +104,8 @@ static void put_rows(struct buf *out, size_t bad)
     }
 }
 
-static void open_subject(struct subject *s, const char *root,
-                         unsigned threads, crew_records *records, void *ctx)
+static void open_subject(struct subject *s, const char *root, unsigned threads,
+                         crew_records *records, void *ctx)
 {
     struct df_error err = { "" };
     struct crew_plan plan = {
@@ -209,8 +209,7 @@ static void first_refusal_wins(void **state)
             struct df_error err = { "" };
 
             open_subject(&s, root, thread_counts[k], NULL, NULL);
-            assert_int_equal(crew_map(s.crew, &s.batch, NULL, &err),
-                             DF_INPUT);
+            assert_int_equal(crew_map(s.crew, &s.batch, NULL, &err), DF_INPUT);
             assert_string_equal(err.text, expected);
             close_subject(&s);
         }
@@ -269,8 +268,8 @@ static struct hash128 check_arrival(struct worker_log *logs, size_t *total)
     uint64_t index = 0;
 
     for (unsigned w = 0; w < THREADS_MAX; w++) {
-        all.list = realloc(all.list, (all.count + logs[w].count + 1) *
-                                         sizeof *all.list);
+        all.list = realloc(all.list,
+                           (all.count + logs[w].count + 1) * sizeof *all.list);
         assert_non_null(all.list);
         for (size_t i = 0; i < logs[w].count; i++) {
             all.list[all.count++] = logs[w].list[i];

@@ -408,7 +408,7 @@ static enum df_status list_rewind(struct run_source *source,
 
 static struct list_source list_of(const struct row *rows, size_t n)
 {
-    return (struct list_source){ .source = { list_next, list_rewind },
+    return (struct list_source){ .source = { list_next, list_rewind, NULL },
                                  .rows = rows,
                                  .n = n };
 }

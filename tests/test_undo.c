@@ -151,7 +151,8 @@ static void test_every_past_is_what_it_was(void **state)
 
     (void)state;
     for (size_t i = 0; (job = registry_job(i)) != NULL; i++) {
-        for (unsigned n = 0; n < history_times(4); n++) {
+        for (unsigned n = 0; job->columns == NULL && n < history_times(4);
+             n++) {
             struct trial t;
 
             trial_open(&t, job, seed + n);

@@ -204,7 +204,9 @@ static void live_through(struct model *m)
         apply_night(&k, m, root, number);
         m->nights[number].applied = true;
         m->applied++;
-        m->greatest = number > m->greatest ? number : m->greatest;
+        if (m->applied == 1 || number > m->greatest) {
+            m->greatest = number;
+        }
         move_end(m, number);
         check_view(&k, m, root, i % 4 == 3);
     }

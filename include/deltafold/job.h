@@ -336,6 +336,109 @@ struct df_present {
                            struct df_error *);
 };
 
+/*
+ * Fold jobs: a state per key is moved by records in arrival order, and each
+ * record has exactly one outcome. Arrival order: the deleted records of a
+ * batch, then the inserted ones; files in byte order of their paths; records
+ * as they stand in the file. Keys are independent of each other, so the
+ * runtime runs them in parallel; what all records share is the clock.
+ *
+ * Calls, per batch:
+ *
+ *     read(mapper, record, event)         every record, on any thread
+ *     tick(config, clock, time)           every inserted record that was read,
+ *     look(config, clock, time)           every deleted one: in arrival order
+ *     step(config, state, moment, ...)    every record that is live then, key
+ *                                         by key, in arrival order
+ *
+ * Rows are the runtime's: [copies, time] under the byte DF_FOLD_KEY and the
+ * key, and for jobs whose keys expire a second one, DF_FOLD_SPAN, the span
+ * (64 bits, big-endian, sign flipped) and the key, by which an expired span
+ * is found as a range. A job whose keys live within their own span has only
+ * rows of the second kind, with [copies, time].
+ */
+enum { DF_FOLD_KEY = 1, DF_FOLD_SPAN = 2, DF_FOLD_SPAN_HEAD = 9 };
+
+enum df_outcome {
+    DF_OUTCOME_PENDING = 0,
+    DF_OUTCOME_UNIQUE = 1,
+    DF_OUTCOME_DUPLICATE = 2,
+    DF_OUTCOME_EXPIRED = 3,
+    DF_OUTCOME_RETRACTED = 4,
+    DF_OUTCOME_REJECTED = 5,  /* for the first of df_fold.reasons; 6 for the
+                                 second ... */
+    DF_OUTCOME_NEGATIVE = 255 /* of a step alone: a deletion of what was never
+                                 there, which refuses the batch */
+};
+
+/* What of time a view remembers; zeroed before the first record. It is kept
+ * in the ledger, and every batch goes on from there. */
+struct df_clock {
+    bool is_set;    /* origin, start and end say something */
+    bool has_seen;  /* latest and earliest do */
+    int64_t origin; /* a line of the grid of spans, where start began */
+    int64_t start;  /* the expiry point; never moves back */
+    int64_t end;    /* a time from here on moves the window */
+    int64_t latest; /* of the times that were live on arrival */
+    int64_t earliest;
+};
+
+enum df_tick { DF_TICK_LIVE, DF_TICK_EXPIRED, DF_TICK_FUTURE };
+
+struct df_event {
+    /* The mapper's; DF_SLACK bytes behind it are readable, and in the
+     * DF_FOLD_SPAN_HEAD bytes before it the runtime writes. */
+    uint8_t *key;
+    size_t key_len; /* at most DF_FOLD_KEY_MAX */
+    int64_t time;   /* 0 for jobs without time */
+};
+
+enum { DF_TIME_TEXT = 48 }; /* bytes of a time as text, with a NUL */
+
+/* Rows add up to DF_FOLD_SPAN_HEAD bytes to a key. */
+enum { DF_FOLD_KEY_MAX = DF_KEY_MAX - DF_FOLD_SPAN_HEAD };
+
+struct df_state {
+    int64_t copies; /* 0: the key is not known */
+    int64_t time;   /* of the record that was kept */
+};
+
+struct df_fold {
+    /* Why a record is rejected; names, in snake case; ends with NULL. The
+     * job's counters are: unique, duplicate, expired, retracted, rejected
+     * (all), then these. */
+    const char *const *reasons;
+    /* The reason, counted from 0, of what look and tick call future. */
+    unsigned future;
+    bool (*is_timed)(const void *config);   /* records have a time */
+    bool (*is_by_span)(const void *config); /* a key lives in its own span */
+
+    /* Takes a record apart. DF_OUTCOME_PENDING, and event is filled; or
+     * DF_OUTCOME_REJECTED plus a reason. */
+    unsigned (*read)(void *mapper, const struct df_record *record,
+                     struct df_event *event);
+
+    /* These five only for jobs with time. */
+    void (*begin)(const void *config, struct df_clock *clock);
+    enum df_tick (*tick)(const void *config, struct df_clock *clock,
+                         int64_t time);
+    enum df_tick (*look)(const void *config, const struct df_clock *clock,
+                         int64_t time);
+    int64_t (*span_of)(const void *config, const struct df_clock *clock,
+                       int64_t time);
+    /* A time as readers see it. Returns out. */
+    const char *(*show_time)(const void *config, int64_t time,
+                             char out[DF_TIME_TEXT]);
+
+    /* Moves the state of a key by one record, inserted (sign 1) or deleted
+     * (-1). A kept record that has expired by then has been forgotten (copies
+     * 0). The clock is as it was when the batch began, which is how it
+     * stands for all that is deleted, since that comes first. */
+    enum df_outcome (*step)(const void *config, struct df_state *state,
+                            const struct df_clock *clock, int sign,
+                            int64_t time);
+};
+
 struct df_job {
     const char *name;
     const char *summary; /* one line for `deltafold jobs` */
@@ -390,6 +493,10 @@ struct df_job {
      * its own mapper and emitter; must not block. Fails only by setting the
      * emitter's status to DF_SYSTEM when memory runs out. */
     void (*map)(void *mapper, const struct df_piece *, struct df_emitter *);
+
+    /* Fold jobs have this and columns, and none of the functions that map;
+     * NULL for group jobs. */
+    const struct df_fold *fold;
 };
 
 #ifdef __cplusplus

@@ -17,6 +17,23 @@ new_graph() {
     deltafold init view links "$@" --shards "$SHARDS" >>said 2>&1
 }
 
+# new_dedup [OPTION=VALUE ...]: an empty view of first records, in ./view
+new_dedup() {
+    deltafold init view dedup "$@" --shards "$SHARDS" >>said 2>&1
+}
+
+# sorted_out BATCH ...: folds with outcome files, and shows those of each
+# batch that are not empty.
+sorted_out() {
+    fold "$@" --outcomes=out
+    for directory in out/*; do
+        for outcome in unique duplicate expired rejected retracted; do
+            [ ! -s "$directory/$outcome" ] ||
+                sed "s|^|${directory#out/} $outcome |" "$directory/$outcome"
+        done
+    done
+}
+
 # new_sums [OPTION[=VALUE] ...]: an empty view of aggregate, in ./view
 new_sums() {
     deltafold init view aggregate "$@" --shards "$SHARDS" >>said 2>&1

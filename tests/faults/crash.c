@@ -6,7 +6,7 @@
  *           [--action=run|rebuild|compact|init|undo] [--shards=N]
  *           [--install=METHOD]
  *           [--option=NAME=VALUE]    of the view: keep=5, window=1
- *           [--seeds=N] [--sticky] [--times=N] [--step=N]
+ *           [--seeds=N] [--sticky] [--times=N] [--step=N] [--job=dedup]
  *
  * For n = 1, 2, 3 ... until no fault strikes any more: a fresh copy of a
  * view, the action with the n-th call made to fail (MODE: see plan.h), then
@@ -14,9 +14,13 @@
  *   - where the process lives, it must say so: done (0), or system error (6)
  *     and one line;
  *   - the same action again must succeed and give what it gives unharmed.
+ * With --job=dedup the view is one of first records, the batch is run with
+ * --outcomes, and the outcome files must be complete or absent, and the same
+ * bytes in the end, with nothing else left beside them.
  * --mode=kill-9 kills --times=N times at a random moment instead. With
  * CRASH_KEEP=1 in the environment a failed trial's files stay.
  */
+#include <dirent.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -50,6 +54,7 @@ static struct {
     uint64_t step;
     uint64_t times; /* of kill-9 */
     bool sticky;
+    bool dedup;
 
     /* Directories, made by lab_open. */
     char *work;
@@ -64,10 +69,12 @@ static struct {
 
 /* What can be seen of a view. */
 struct sight {
-    bool readable; /* false: export ended with 5, nothing else is set */
-    char *rows;    /* the export */
-    char *info;    /* digest, rows and batches out of info --json; may be
-                      NULL */
+    bool readable;  /* false: export ended with 5, nothing else is set */
+    char *rows;     /* the export */
+    char *info;     /* digest, rows and batches out of info --json; may be
+                       NULL */
+    char *outcomes; /* the outcome files of the second batch, one behind the
+                       other; NULL: they are not there */
 };
 
 /* ---- the command ----------------------------------------------------------
@@ -100,9 +107,13 @@ static void init_view(struct outcome *o, const char *const *env,
                       const char *directory)
 {
     char *shards = text("%u", lab.shards);
-    const char *rest[] = { "wordcount", "--shards", shards, lab.option, NULL };
+    const char *words[] = { "wordcount", "--shards", shards, lab.option,
+                            NULL };
+    const char *firsts[] = { "dedup",      "key=id",   "time=at",
+                             "expire=300", "span=50",  "--shards",
+                             shards,       lab.option, NULL };
 
-    call(o, env, directory, "init", rest);
+    call(o, env, directory, "init", lab.dedup ? firsts : words);
     free(shards);
 }
 
@@ -110,10 +121,14 @@ static void run_batch(struct outcome *o, const char *const *env,
                       const char *directory, const char *batch)
 {
     char *install = text("--install=%s", lab.install);
-    const char *rest[] = { batch, install, "--threads", "2", NULL };
+    char *outcomes = text("--outcomes=%s/out", directory);
+    const char *rest[] = {
+        batch, install, "--threads", "2", lab.dedup ? outcomes : NULL, NULL
+    };
 
     call(o, env, directory, "run", rest);
     free(install);
+    free(outcomes);
 }
 
 static void run_batch_well(const char *directory, const char *batch)
@@ -244,6 +259,57 @@ static char *look_at_info(const char *directory)
     return info;
 }
 
+/* All outcome files of the second batch; NULL where the directory is not
+ * there. One that is there must hold all five. */
+static char *look_at_outcomes(const char *directory)
+{
+    static const char *const names[] = { "unique", "duplicate", "expired",
+                                         "rejected", "retracted" };
+    char *all = text("%s", "");
+    size_t found = 0;
+
+    for (size_t i = 0; i < 5; i++) {
+        char *path = text("%s/out/b2/%s", directory, names[i]);
+        char *file = tree_read(path);
+        char *longer =
+            text("%s-- %s\n%s", all, names[i], file == NULL ? "" : file);
+
+        found += file != NULL ? 1 : 0;
+        free(all);
+        free(file);
+        free(path);
+        all = longer;
+    }
+    if (found != 0 && found != 5) {
+        give_up("%zu of 5 outcome files; see %s", found, directory);
+    }
+    if (found == 0) {
+        free(all);
+        return NULL;
+    }
+    return all;
+}
+
+/* A hidden name beside the outcome files. */
+static bool has_leftovers(const char *directory)
+{
+    char *path = text("%s/out", directory);
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    bool found = false;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        found = found ||
+                (entry->d_name[0] == '.' && strcmp(entry->d_name, ".") != 0 &&
+                 strcmp(entry->d_name, "..") != 0);
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    free(path);
+    return found;
+}
+
 static struct sight look(const char *directory, bool with_info)
 {
     const char *rest[] = { NULL };
@@ -261,6 +327,7 @@ static struct sight look(const char *directory, bool with_info)
                 o.err);
     }
     s.rows = text("%s", o.out);
+    s.outcomes = look_at_outcomes(directory);
     outcome_fini(&o);
     s.info = with_info ? look_at_info(directory) : NULL;
     return s;
@@ -270,6 +337,7 @@ static void sight_fini(struct sight *s)
 {
     free(s->rows);
     free(s->info);
+    free(s->outcomes);
     *s = (struct sight){ 0 };
 }
 
@@ -283,6 +351,18 @@ static bool shows(const struct sight *seen, const struct sight *wanted)
 {
     return seen->readable == wanted->readable &&
            (!seen->readable || strcmp(seen->rows, wanted->rows) == 0);
+}
+
+/* Outcome files are those of the action unharmed; or not there, if `perhaps`.
+ */
+static bool shows_outcomes(const struct sight *seen, bool perhaps)
+{
+    if (!lab.dedup || !seen->readable) {
+        return true;
+    }
+    return seen->outcomes == NULL
+               ? perhaps
+               : strcmp(seen->outcomes, after.outcomes) == 0;
 }
 
 /* A view under init is no view or an empty one. */
@@ -300,6 +380,9 @@ static void check_whole(const char *where)
                  (lab.action == ACTION_INIT && shows_empty(&seen)) ||
                  (!seen.readable && lab.shards > 1);
 
+    if (!shows_outcomes(&seen, true)) {
+        give_up("%s: outcome files are not whole; see %s", where, lab.trial);
+    }
     if (!whole) {
         give_up("%s: the view is neither old nor new; see %s", where,
                 lab.trial);
@@ -313,8 +396,9 @@ static void check_lasting(const char *where)
 {
     struct sight seen = look(lab.trial, false);
 
-    if (lab.action == ACTION_INIT ? !shows_empty(&seen)
-                                  : !shows(&seen, &after)) {
+    if (lab.action == ACTION_INIT
+            ? !shows_empty(&seen)
+            : !shows(&seen, &after) || !shows_outcomes(&seen, false)) {
         give_up("%s: done, but it did not last; see %s", where, lab.trial);
     }
     sight_fini(&seen);
@@ -326,6 +410,12 @@ static void check_again(const char *where)
 
     act_well(lab.trial);
     seen = look(lab.trial, true);
+    if (!shows_outcomes(&seen, false) ||
+        (lab.dedup && has_leftovers(lab.trial))) {
+        give_up("%s: in the end outcome files are missing, others or too many;"
+                " see %s",
+                where, lab.trial);
+    }
     if (!shows(&seen, &after) || strcmp(seen.info, after.info) != 0) {
         give_up("%s: after another %s; expected %s; see %s", where, seen.info,
                 after.info, lab.trial);
@@ -451,9 +541,10 @@ static void kill_somewhere(uint64_t longest)
 {
     char *view = text("%s/view", lab.trial);
     char *install = text("--install=%s", lab.install);
-    const char *argv[] = {
-        lab.binary, "run", view, lab.second, install, NULL
-    };
+    char *outcomes = text("--outcomes=%s/out", lab.trial);
+    const char *argv[] = { lab.binary, "run",   view,
+                           lab.second, install, lab.dedup ? outcomes : NULL,
+                           NULL };
     uint64_t delay = (uint64_t)random() % longest;
     char *where = text("kill -9 after %" PRIu64 " us", delay);
     struct outcome o;
@@ -465,6 +556,7 @@ static void kill_somewhere(uint64_t longest)
     check_again(where);
     free(view);
     free(install);
+    free(outcomes);
     free(where);
 }
 
@@ -510,7 +602,11 @@ static void lab_open(void)
     lab.first = text("%s/deltas/b1", lab.work);
     lab.second = text("%s/deltas/b2", lab.work);
     lab.documents = text("%s/documents", lab.work);
-    history_make(lab.first, lab.second, lab.documents);
+    if (lab.dedup) {
+        history_make_records(lab.first, lab.second);
+    } else {
+        history_make(lab.first, lab.second, lab.documents);
+    }
     tree_make(lab.base);
 }
 
@@ -534,6 +630,9 @@ static void lab_prepare(void)
     trial_reset();
     act_well(lab.trial);
     after = look(lab.trial, true);
+    if (lab.dedup && after.outcomes == NULL) {
+        give_up("the action leaves no outcome files");
+    }
     if (shows(&before, &after) &&
         (before.info == NULL || strcmp(before.info, after.info) == 0)) {
         give_up("the action changes nothing: this test cannot fail");
@@ -578,6 +677,7 @@ static void options(int argc, char **argv)
         { "step", required_argument, NULL, 'p' },
         { "times", required_argument, NULL, 't' },
         { "sticky", no_argument, NULL, 'k' },
+        { "job", required_argument, NULL, 'j' },
         { NULL, 0, NULL, 0 },
     };
     int c;
@@ -616,6 +716,9 @@ static void options(int argc, char **argv)
             break;
         case 'k':
             lab.sticky = true;
+            break;
+        case 'j':
+            lab.dedup = strcmp(optarg, "dedup") == 0;
             break;
         default:
             give_up("see the head of crash.c");

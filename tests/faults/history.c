@@ -66,3 +66,48 @@ void history_make(const char *first, const char *second, const char *documents)
     free(inserted);
     free(deleted);
 }
+
+enum { RECORDS = 300, LONG_ID = 600 };
+
+/* Records from number `from` on, every `step`th; some ids are longer than a
+ * key of the store. */
+static char *records(unsigned from, unsigned n, unsigned step)
+{
+    char *s = malloc((size_t)n * (LONG_ID + 64) + 64);
+    size_t len;
+
+    if (s == NULL) {
+        give_up("no memory");
+    }
+    len = (size_t)sprintf(s, "id,at\n");
+    for (unsigned i = 0; i < n; i++) {
+        unsigned number = from + i * step;
+
+        if (number % 29 == 0) {
+            memset(s + len, 'k', LONG_ID);
+            len += LONG_ID;
+        }
+        len += (size_t)sprintf(s + len, "%u,%u\n", number, number);
+    }
+    return s;
+}
+
+static void put_records(const char *batch, const char *file, char *content)
+{
+    char *path = text("%s/%s", batch, file);
+
+    tree_write(path, content);
+    free(content);
+    free(path);
+}
+
+void history_make_records(const char *first, const char *second)
+{
+    put_records(first, "inserted/a.csv", records(0, RECORDS, 1));
+    put_records(first, "inserted/b.csv", records(100, RECORDS, 1));
+    put_records(second, "deleted/a.csv", records(150, 40, 3));
+    put_records(second, "inserted/a.csv", records(200, RECORDS, 1));
+    put_records(second, "inserted/b.csv", records(0, RECORDS, 2));
+    put_records(second, "inserted/c.csv",
+                text("%s", "id,at\nx,soon\ny,650\n"));
+}

@@ -11,4 +11,8 @@
 void history_make(const char *first, const char *second,
                   const char *documents);
 
+/* The same for views of first records, csv with the columns id and at. The
+ * second batch has every outcome there is, and moves the window. */
+void history_make_records(const char *first, const char *second);
+
 #endif

@@ -1,0 +1,344 @@
+#include "jobs/dedup/instant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    SECOND_US = 1000000,
+    MINUTE_S = 60,
+    HOUR_S = 3600,
+    DAY_S = 86400,
+    OFFSET_HOURS_MAX = 23, /* of an ISO 8601 offset */
+    ERA_DAYS = 146097,     /* days of 400 years, after which all repeats */
+    EPOCH_DAYS = 719468    /* from 0000-03-01 to 1970-01-01 */
+};
+
+bool instant_unit_of(const char *name, enum instant_unit *unit)
+{
+    static const char *const names[] = { "s", "ms", "us", "iso" };
+
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *unit = (enum instant_unit)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- integers ---- */
+
+static bool is_digit(uint8_t byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Digits alone, at least one, up to INSTANT_MAX. */
+static bool read_digits(struct bytes text, int64_t *v)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (!is_digit(text.data[i])) {
+            return false;
+        }
+        if (__builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, text.data[i] - '0', &n) ||
+            n > INSTANT_MAX) {
+            return false;
+        }
+    }
+    *v = n;
+    return text.len > 0;
+}
+
+static bool read_integer(struct bytes text, int64_t *v)
+{
+    bool negative = text.len > 0 && text.data[0] == '-';
+    bool has_sign = negative || (text.len > 0 && text.data[0] == '+');
+
+    if (has_sign) {
+        text = bytes_of(text.data + 1, text.len - 1);
+    }
+    if (!read_digits(text, v)) {
+        return false;
+    }
+    *v = negative ? -*v : *v;
+    return true;
+}
+
+/* ---- ISO 8601 ---- */
+
+/* Days from 1970-01-01, in the calendar that all of ISO 8601 is in. Years
+ * begin in March here, so that the leap day is the last of a year. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day)
+{
+    int64_t y = month <= 2 ? year - 1 : year;
+    int64_t era = (y >= 0 ? y : y - 399) / 400;
+    int64_t of_era = y - era * 400;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+
+    return era * ERA_DAYS + of_era * 365 + of_era / 4 - of_era / 100 +
+           of_year - EPOCH_DAYS;
+}
+
+static int64_t days_in(int64_t year, int64_t month)
+{
+    static const uint8_t days[] = { 31, 28, 31, 30, 31, 30,
+                                    31, 31, 30, 31, 30, 31 };
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return days[month - 1] + (month == 2 && leap ? 1 : 0);
+}
+
+/* What is left of a text that is being read. */
+struct cursor {
+    struct bytes rest;
+    bool ok;
+};
+
+static uint8_t peek(const struct cursor *c)
+{
+    return c->rest.len > 0 ? c->rest.data[0] : 0;
+}
+
+static void skip(struct cursor *c)
+{
+    c->rest = bytes_of(c->rest.data + 1, c->rest.len - 1);
+}
+
+/* Takes one of the bytes of `any`. */
+static void expect(struct cursor *c, const char *any)
+{
+    uint8_t byte = peek(c);
+
+    c->ok = c->ok && byte != 0 && strchr(any, byte) != NULL;
+    if (c->ok) {
+        skip(c);
+    }
+}
+
+/* Exactly n digits. */
+static int64_t number(struct cursor *c, size_t n, int64_t min, int64_t max)
+{
+    int64_t v = 0;
+
+    if (!c->ok || c->rest.len < n ||
+        !read_digits(bytes_of(c->rest.data, n), &v) || v < min || v > max) {
+        c->ok = false;
+        return min;
+    }
+    c->rest = bytes_of(c->rest.data + n, c->rest.len - n);
+    return v;
+}
+
+static int64_t date_days(struct cursor *c)
+{
+    int64_t year = number(c, 4, 1, 9999);
+    int64_t month;
+    int64_t day;
+
+    expect(c, "-");
+    month = number(c, 2, 1, 12);
+    expect(c, "-");
+    day = number(c, 2, 1, days_in(year, month));
+    return days_of(year, month, day);
+}
+
+/* Digits behind the point, in microseconds. */
+static int64_t fraction_us(struct cursor *c)
+{
+    int64_t unit = SECOND_US;
+    int64_t us = 0;
+
+    if (peek(c) != '.' && peek(c) != ',') {
+        return 0;
+    }
+    skip(c);
+    c->ok = c->ok && is_digit(peek(c));
+    while (is_digit(peek(c))) {
+        unit /= 10;
+        us += (peek(c) - '0') * unit;
+        skip(c);
+    }
+    return us;
+}
+
+static int64_t clock_time_us(struct cursor *c)
+{
+    int64_t s = number(c, 2, 0, 23) * HOUR_S;
+    int64_t us = 0;
+
+    expect(c, ":");
+    s += number(c, 2, 0, 59) * MINUTE_S;
+    if (peek(c) == ':') {
+        skip(c);
+        s += number(c, 2, 0, 60);
+        us = fraction_us(c);
+    }
+    return s * SECOND_US + us;
+}
+
+/* Seconds that the clock of the text is ahead of UTC. */
+static int64_t offset_s(struct cursor *c)
+{
+    bool behind = peek(c) == '-';
+    int64_t s;
+
+    if (peek(c) == 'Z' || peek(c) == 'z') {
+        skip(c);
+        return 0;
+    }
+    expect(c, "+-");
+    s = number(c, 2, 0, OFFSET_HOURS_MAX) * HOUR_S;
+    if (c->rest.len > 0) {
+        if (peek(c) == ':') {
+            skip(c);
+        }
+        s += number(c, 2, 0, 59) * MINUTE_S;
+    }
+    return behind ? -s : s;
+}
+
+static bool read_iso(struct bytes text, int64_t *instant)
+{
+    struct cursor c = { .rest = text, .ok = true };
+    int64_t us = date_days(&c) * DAY_S * SECOND_US;
+
+    expect(&c, "Tt ");
+    us += clock_time_us(&c);
+    us -= offset_s(&c) * SECOND_US;
+    *instant = us;
+    return c.ok && c.rest.len == 0;
+}
+
+bool instant_read(enum instant_unit unit, struct bytes text, int64_t *instant)
+{
+    return unit == INSTANT_ISO ? read_iso(text, instant)
+                               : read_integer(text, instant);
+}
+
+/* ---- as text ---- */
+
+/* days_of the other way round. */
+static void date_of(int64_t days, int64_t *year, int64_t *month, int64_t *day)
+{
+    int64_t shifted = days + EPOCH_DAYS;
+    int64_t era = (shifted >= 0 ? shifted : shifted - ERA_DAYS + 1) / ERA_DAYS;
+    int64_t of_era = shifted - era * ERA_DAYS;
+    int64_t y =
+        (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * y + y / 4 - y / 100);
+    int64_t m = (5 * of_year + 2) / 153;
+
+    *day = of_year - (153 * m + 2) / 5 + 1;
+    *month = m < 10 ? m + 3 : m - 9;
+    *year = y + era * 400 + (*month <= 2 ? 1 : 0);
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+static void iso_text(char out[INSTANT_TEXT], int64_t instant)
+{
+    int64_t s = floor_div(instant, SECOND_US);
+    int64_t us = instant - s * SECOND_US;
+    int64_t days = floor_div(s, DAY_S);
+    int64_t of_day = s - days * DAY_S;
+    int64_t year;
+    int64_t month;
+    int64_t day;
+    int len;
+
+    date_of(days, &year, &month, &day);
+    len = snprintf(out, INSTANT_TEXT,
+                   "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64
+                   ":%02" PRId64 ":%02" PRId64,
+                   year, month, day, of_day / HOUR_S, of_day / MINUTE_S % 60,
+                   of_day % MINUTE_S);
+    if (us != 0) {
+        len += snprintf(out + len, (size_t)(INSTANT_TEXT - len), ".%06" PRId64,
+                        us);
+    }
+    (void)snprintf(out + len, (size_t)(INSTANT_TEXT - len), "Z");
+}
+
+const char *instant_text(char out[INSTANT_TEXT], enum instant_unit unit,
+                         int64_t instant)
+{
+    if (unit == INSTANT_ISO) {
+        iso_text(out, instant);
+    } else {
+        (void)snprintf(out, INSTANT_TEXT, "%" PRId64, instant);
+    }
+    return out;
+}
+
+/* ---- stretches ---- */
+
+static int64_t units_per_second(enum instant_unit unit)
+{
+    switch (unit) {
+    case INSTANT_SECONDS:
+        return 1;
+    case INSTANT_MILLISECONDS:
+        return 1000;
+    case INSTANT_MICROSECONDS:
+    case INSTANT_ISO:
+        break;
+    }
+    return SECOND_US;
+}
+
+/* Microseconds of a suffix; 0 when there is none of that name. */
+static int64_t suffix_us(const char *suffix)
+{
+    static const struct {
+        const char *name;
+        int64_t us;
+    } suffixes[] = {
+        { "us", 1 },
+        { "ms", 1000 },
+        { "s", SECOND_US },
+        { "m", (int64_t)MINUTE_S * SECOND_US },
+        { "h", (int64_t)HOUR_S * SECOND_US },
+        { "d", (int64_t)DAY_S * SECOND_US },
+        { "w", (int64_t)7 * DAY_S * SECOND_US },
+    };
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        if (strcmp(suffix, suffixes[i].name) == 0) {
+            return suffixes[i].us;
+        }
+    }
+    return 0;
+}
+
+const char *instant_read_stretch(enum instant_unit unit, const char *text,
+                                 int64_t *stretch)
+{
+    size_t digits = strspn(text, "0123456789");
+    int64_t us = suffix_us(text + digits);
+    int64_t unit_us = SECOND_US / units_per_second(unit);
+
+    if (digits == 0 || (text[digits] != '\0' && us == 0)) {
+        return "is no duration: give digits, in the unit or with us, ms, s, "
+               "m, h, d or w";
+    }
+    if (!read_digits(bytes_of(text, digits), stretch)) {
+        return "is too long";
+    }
+    if (text[digits] == '\0') {
+        return NULL;
+    }
+    if (__builtin_mul_overflow(*stretch, us, stretch)) {
+        return "is too long";
+    }
+    if (*stretch % unit_us != 0) {
+        return "is not whole in the unit of the times";
+    }
+    *stretch /= unit_us;
+    return *stretch <= INSTANT_MAX ? NULL : "is too long";
+}

@@ -1,0 +1,688 @@
+/*
+ * A batch of a fold job goes this way:
+ *
+ *     map       records become events, dealt out by key; in parallel
+ *     settle    all times, in arrival order: the window moves, and what is
+ *               not live is out; one thread, eight bytes a record
+ *     touch     keys of the view whose spans have expired become events, too,
+ *               so that they leave also where the batch does not name them
+ *     resolve   part by part, each key's records in arrival order; in
+ *               parallel; what the view is to differ by goes to combines
+ *     reduce    as for any job
+ *
+ * Install then adds a run to rows and knows of no time. So a crash, several
+ * shards, both methods, the digest and the ledger are what they are for
+ * counts: the state of a key is a row, and a batch is a difference.
+ */
+#include "runtime/folding.h"
+
+#include <assert.h>
+#include <omp.h>
+#include <stdlib.h>
+
+enum {
+    PARTS = 64, /* of the events, about: a part's slots fit in a cache */
+    /* Events that are worth waking a second worker for. */
+    TEAM_EVENTS = 20000
+};
+
+/* One worker while it maps. */
+struct worker {
+    void *mapper;
+    struct events *events;
+    size_t unit; /* the one at hand, SIZE_MAX before the first */
+    bool is_deleted;
+    uint64_t records;
+    uint64_t deleted;
+    uint64_t rejected[DF_COUNTERS_MAX]; /* by reason */
+};
+
+/* One thread while it resolves. */
+struct thread {
+    struct combine *combine;
+    struct resolver *resolver;
+    enum df_status status;
+    unsigned slice; /* that failed */
+    struct df_error err;
+};
+
+struct folding {
+    struct folding_plan plan;
+    struct fold_rows rows;
+    unsigned parts;
+    struct worker *workers;
+    struct events **events;    /* theirs */
+    struct timeline *timeline; /* NULL: untimed */
+    struct outcomes *outcomes; /* NULL: not needed */
+    struct df_clock before;
+    struct df_clock after;
+
+    unsigned team;
+    struct thread *threads;
+    struct combine **combines; /* theirs */
+    struct reduce *reducers[VIEW_SHARDS_MAX];
+    uint64_t counts[DF_OUTCOME_REJECTED];
+    uint64_t late[DF_COUNTERS_MAX + DF_OUTCOME_REJECTED]; /* by outcome */
+    const struct resolve_negative *negative;
+};
+
+/* ---- opening ---- */
+
+static enum df_status open_worker(struct folding *f, unsigned i,
+                                  struct df_error *err)
+{
+    const struct jobspec *job = f->plan.job;
+    struct events_plan plan = { .parts = f->parts,
+                                .memory = f->plan.memory / 2 / f->plan.workers,
+                                .spill_directory = f->plan.scratch };
+    struct worker *w = &f->workers[i];
+    enum df_status status = events_open(&w->events, &plan, err);
+
+    w->unit = SIZE_MAX;
+    f->events[i] = w->events;
+    if (status == DF_OK) {
+        status = job->job->mapper_open(job->config, &w->mapper, err);
+    }
+    return status;
+}
+
+static enum df_status open_times(struct folding *f, struct df_error *err)
+{
+    struct timeline_plan plan = { .fold = f->rows.fold,
+                                  .config = f->rows.config,
+                                  .workers = f->plan.workers,
+                                  .units = f->plan.units,
+                                  .spill_directory = f->plan.scratch,
+                                  .stop = f->plan.stop };
+    enum df_status status = DF_OK;
+
+    if (f->rows.is_timed) {
+        status = timeline_open(&f->timeline, &plan, err);
+    }
+    if (status == DF_OK && (f->rows.is_timed || f->plan.wants_outcomes)) {
+        status = outcomes_open(&f->outcomes, f->plan.units, err);
+    }
+    return status;
+}
+
+enum df_status folding_open(struct folding **out,
+                            const struct folding_plan *plan,
+                            struct df_error *err)
+{
+    const struct view_definition *d = view_definition(plan->view);
+    struct folding *f = calloc(1, sizeof *f);
+    enum df_status status = DF_OK;
+
+    *out = NULL;
+    if (f == NULL) {
+        return error_no_memory(err);
+    }
+    f->plan = *plan;
+    f->rows = fold_rows_of(plan->job->job->fold, plan->job->config, d->shape);
+    /* A multiple of the shards: a part's keys are of one shard. */
+    f->parts = d->shards * (PARTS / d->shards);
+    f->workers = calloc(plan->workers, sizeof *f->workers);
+    f->events = calloc(plan->workers, sizeof(struct events *));
+    if (f->workers == NULL || f->events == NULL) {
+        status = error_no_memory(err);
+    }
+    for (unsigned i = 0; status == DF_OK && i < plan->workers; i++) {
+        status = open_worker(f, i, err);
+    }
+    if (status == DF_OK) {
+        status = open_times(f, err);
+    }
+    if (status != DF_OK) {
+        folding_close(f);
+        return status;
+    }
+    *out = f;
+    return DF_OK;
+}
+
+static void close_threads(struct folding *f)
+{
+    for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
+        reduce_close(f->reducers[i]);
+        f->reducers[i] = NULL;
+    }
+    for (unsigned i = 0; f->threads != NULL && i < f->team; i++) {
+        resolver_close(f->threads[i].resolver);
+        combine_close(f->threads[i].combine);
+    }
+    free(f->threads);
+    free(f->combines);
+}
+
+void folding_close(struct folding *f)
+{
+    if (f == NULL) {
+        return;
+    }
+    close_threads(f);
+    timeline_close(f->timeline);
+    outcomes_close(f->outcomes);
+    for (unsigned i = 0; f->workers != NULL && i < f->plan.workers; i++) {
+        f->plan.job->job->mapper_close(f->workers[i].mapper);
+        events_close(f->workers[i].events);
+    }
+    free(f->workers);
+    free(f->events);
+    free(f);
+}
+
+/* ---- map ---- */
+
+static void end_unit(struct folding *f, unsigned worker)
+{
+    struct worker *w = &f->workers[worker];
+
+    if (w->unit != SIZE_MAX && f->timeline != NULL) {
+        timeline_end_unit(f->timeline, worker, w->unit, w->is_deleted);
+    }
+}
+
+static enum df_status begin_unit(struct folding *f, unsigned worker,
+                                 const struct folding_place *place,
+                                 struct df_error *err)
+{
+    struct worker *w = &f->workers[worker];
+
+    if (w->unit == place->unit) {
+        return DF_OK;
+    }
+    end_unit(f, worker);
+    if (place->unit >= EVENTS_UNIT_TOUCH) {
+        return error_set(err, DF_INPUT,
+                         "the batch has more than %u files or parts of "
+                         "files: divide it",
+                         EVENTS_UNIT_TOUCH);
+    }
+    w->unit = place->unit;
+    w->is_deleted = place->is_deleted;
+    return DF_OK;
+}
+
+/* The event of a record that was read; the row's head goes before its key. */
+static enum df_status add_event(struct folding *f, struct worker *w,
+                                const struct df_event *read, uint64_t index,
+                                struct df_error *err)
+{
+    size_t head = fold_rows_head(&f->rows);
+    uint8_t *row = read->key - head;
+    struct event event = { .key = bytes_of(row, head + read->key_len),
+                           .unit = (uint32_t)w->unit,
+                           .index = (uint32_t)index,
+                           .is_deleted = w->is_deleted,
+                           .time = read->time };
+    uint64_t hash;
+
+    memset(row, 0, head);
+    row[0] = f->rows.is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
+    hash = fold_rows_hash(&f->rows, event.key);
+    return events_add(w->events, row_part(hash, f->parts), &event, err);
+}
+
+static enum df_status note(struct folding *f, unsigned worker,
+                           const struct folding_place *place, uint64_t index,
+                           unsigned outcome, int64_t time,
+                           struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    if (f->outcomes != NULL && outcome != DF_OUTCOME_PENDING) {
+        outcomes_set(f->outcomes, place->unit, (size_t)index, outcome);
+    }
+    if (f->timeline != NULL) {
+        status = timeline_add(
+            f->timeline, worker,
+            outcome == DF_OUTCOME_PENDING ? time : TIMELINE_NONE, err);
+    }
+    return status;
+}
+
+static enum df_status map_record(struct folding *f, unsigned worker,
+                                 const struct folding_place *place,
+                                 const struct df_record *record,
+                                 uint64_t index, struct df_error *err)
+{
+    struct worker *w = &f->workers[worker];
+    struct df_event event;
+    unsigned outcome = f->rows.fold->read(w->mapper, record, &event);
+    enum df_status status;
+
+    if (outcome == DF_OUTCOME_NEGATIVE) {
+        return error_no_memory(err);
+    }
+    status = note(f, worker, place, index, outcome, event.time, err);
+    if (status != DF_OK) {
+        return status;
+    }
+    if (outcome != DF_OUTCOME_PENDING) {
+        w->rejected[outcome - DF_OUTCOME_REJECTED]++;
+        return DF_OK;
+    }
+    return add_event(f, w, &event, index, err);
+}
+
+enum df_status folding_records(struct folding *f, unsigned worker,
+                               const struct folding_place *place,
+                               const struct df_record *records, size_t n,
+                               struct df_error *err)
+{
+    struct worker *w = &f->workers[worker];
+    enum df_status status = begin_unit(f, worker, place, err);
+
+    if (status == DF_OK && place->index + n > EVENTS_INDEX_MAX) {
+        status = error_set(err, DF_INPUT,
+                           "more than %u records in one file that cannot be "
+                           "read in parts: divide it, or leave it "
+                           "uncompressed",
+                           EVENTS_INDEX_MAX);
+    }
+    if (status == DF_OK && f->outcomes != NULL) {
+        status = outcomes_add(f->outcomes, place->unit, n, err);
+    }
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
+        status =
+            map_record(f, worker, place, &records[i], place->index + i, err);
+    }
+    w->records += n;
+    w->deleted += place->is_deleted ? n : 0;
+    return status;
+}
+
+/* ---- settle ---- */
+
+static enum df_status settle(struct folding *f, struct df_error *err)
+{
+    enum df_status status;
+
+    for (unsigned i = 0; i < f->plan.workers; i++) {
+        end_unit(f, i);
+    }
+    f->before = f->plan.clock;
+    f->after = f->plan.clock;
+    if (f->timeline == NULL) {
+        return DF_OK;
+    }
+    f->rows.fold->begin(f->rows.config, &f->before);
+    status =
+        timeline_settle(f->timeline, &f->after, f->outcomes, f->late, err);
+    return status;
+}
+
+/* ---- touch ---- */
+
+/* The key of a row of an expired span, as an event has it. */
+static bool touch_key(const struct folding *f, const struct row *row,
+                      struct buf *whole, struct bytes *key)
+{
+    buf_reset(whole);
+    if (!row_join(whole, row->head, row->tail)) {
+        return false;
+    }
+    *key = buf_bytes(whole);
+    if (!f->rows.is_by_span) {
+        /* The byte before the job's key was the span's last. */
+        whole->data[DF_FOLD_SPAN_HEAD - 1] = DF_FOLD_KEY;
+        *key = bytes_of(whole->data + DF_FOLD_SPAN_HEAD - 1,
+                        whole->len - (DF_FOLD_SPAN_HEAD - 1));
+    }
+    return true;
+}
+
+/* Rows of spans before the expiry point. */
+static enum df_status touch_rows(struct folding *f, struct snapshot_rows *rows,
+                                 struct events *to, struct df_error *err)
+{
+    const uint8_t first[] = { DF_FOLD_SPAN };
+    uint8_t end[DF_FOLD_SPAN_HEAD];
+    struct buf whole = { 0 };
+    const struct row *row = NULL;
+    enum df_status status =
+        snapshot_rows_seek(rows, bytes_of(first, sizeof first), &row, err);
+
+    fold_rows_put_span(&f->rows, &f->after, f->after.start, end);
+    while (status == DF_OK && row != NULL &&
+           bytes_compare(row->head, bytes_of(end, sizeof end)) < 0) {
+        struct event event = { .unit = EVENTS_UNIT_TOUCH };
+
+        if (!touch_key(f, row, &whole, &event.key)) {
+            status = error_no_memory(err);
+            break;
+        }
+        status = events_add(
+            to, row_part(fold_rows_hash(&f->rows, event.key), f->parts),
+            &event, err);
+        if (status == DF_OK) {
+            status = snapshot_rows_next(rows, &row, err);
+        }
+    }
+    buf_fini(&whole);
+    return status;
+}
+
+static enum df_status touch_shards(struct folding *f, struct snapshot *s,
+                                   struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    for (unsigned i = 0; status == DF_OK && i < snapshot_shards(s); i++) {
+        struct snapshot_rows *rows;
+
+        status = snapshot_rows_open(&rows, s, i, err);
+        if (status == DF_OK) {
+            status = touch_rows(f, rows, f->events[0], err);
+        }
+        snapshot_rows_close(rows);
+    }
+    return status;
+}
+
+static enum df_status touch(struct folding *f, struct df_error *err)
+{
+    struct snapshot *s;
+    enum df_status status;
+
+    if (!f->before.is_set || f->before.start == f->after.start) {
+        return DF_OK;
+    }
+    status = snapshot_open(&s, f->plan.view, err);
+    if (status == DF_OK && snapshot_state(s).rows > 0) {
+        status = touch_shards(f, s, err);
+    }
+    snapshot_close(s);
+    return status;
+}
+
+/* ---- resolve ---- */
+
+static uint64_t count_events(const struct folding *f)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < f->plan.workers; i++) {
+        for (unsigned p = 0; p < f->parts; p++) {
+            n += events_size(f->events[i], p).events;
+        }
+    }
+    return n;
+}
+
+static enum df_status open_thread(struct folding *f, unsigned i,
+                                  struct df_error *err)
+{
+    struct combine_plan rows = { .shape = f->rows.shape,
+                                 .parts =
+                                     view_definition(f->plan.view)->shards,
+                                 .memory = f->plan.memory / 4 / f->team,
+                                 .spill_directory = f->plan.scratch,
+                                 .sample = 1 };
+    struct resolve_plan plan = { .rows = &f->rows,
+                                 .view = f->plan.view,
+                                 .events = f->events,
+                                 .event_workers = f->plan.workers,
+                                 .timeline = f->timeline,
+                                 .outcomes = f->outcomes,
+                                 .before = f->before,
+                                 .after = f->after,
+                                 .memory = f->plan.memory / 4 / f->team,
+                                 .spill_directory = f->plan.scratch,
+                                 .stop = f->plan.stop };
+    struct thread *t = &f->threads[i];
+    enum df_status status = combine_open(&t->combine, &rows, err);
+
+    f->combines[i] = t->combine;
+    if (f->rows.is_by_span) {
+        plan.timeline = NULL; /* a key never outlives its span */
+    }
+    return status == DF_OK
+               ? resolver_open(&t->resolver, &plan, t->combine, err)
+               : status;
+}
+
+static enum df_status open_threads(struct folding *f, struct df_error *err)
+{
+    uint64_t worth = 1 + count_events(f) / TEAM_EVENTS;
+    enum df_status status = DF_OK;
+
+    f->team = worth < f->plan.workers ? (unsigned)worth : f->plan.workers;
+    f->threads = calloc(f->team, sizeof *f->threads);
+    f->combines = calloc(f->team, sizeof(struct combine *));
+    if (f->threads == NULL || f->combines == NULL) {
+        return error_no_memory(err);
+    }
+    for (unsigned i = 0; status == DF_OK && i < f->team; i++) {
+        status = open_thread(f, i, err);
+    }
+    return status;
+}
+
+/* Contiguous parts, so that a sweep over a shard's rows serves many. */
+static unsigned count_slices(const struct folding *f)
+{
+    unsigned shards = view_definition(f->plan.view)->shards;
+    unsigned each = (f->team + shards - 1) / shards;
+    unsigned most = f->parts / shards;
+
+    return shards * (each < most ? each : most);
+}
+
+static void resolve_slice(struct folding *f, unsigned slice, unsigned slices)
+{
+    struct thread *t = &f->threads[omp_get_thread_num()];
+
+    if (t->status == DF_OK) {
+        t->slice = slice;
+        t->status = resolver_parts(t->resolver, slice * f->parts / slices,
+                                   (slice + 1) * f->parts / slices, &t->err);
+    }
+}
+
+/* The first slice's failure, so that the message is the same for any
+ * number of threads. */
+static enum df_status first_failure(const struct folding *f,
+                                    struct df_error *err)
+{
+    const struct thread *first = NULL;
+
+    for (unsigned i = 0; i < f->team; i++) {
+        const struct thread *t = &f->threads[i];
+
+        if (t->status != DF_OK && (first == NULL || t->slice < first->slice)) {
+            first = t;
+        }
+    }
+    if (first == NULL) {
+        return DF_OK;
+    }
+    *err = first->err;
+    return first->status;
+}
+
+static bool comes_first(const struct resolve_negative *a,
+                        const struct resolve_negative *b)
+{
+    return b == NULL || a->unit < b->unit ||
+           (a->unit == b->unit && a->index < b->index);
+}
+
+static void gather(struct folding *f)
+{
+    for (unsigned i = 0; i < f->team; i++) {
+        const struct resolver *r = f->threads[i].resolver;
+        const struct resolve_negative *n = resolver_negative(r);
+
+        for (unsigned k = 0; k < DF_OUTCOME_REJECTED; k++) {
+            f->counts[k] += resolver_counts(r)[k];
+        }
+        if (n->found && comes_first(n, f->negative)) {
+            f->negative = n;
+        }
+    }
+}
+
+static enum df_status resolve(struct folding *f, struct df_error *err)
+{
+    unsigned slices = count_slices(f);
+    enum df_status status;
+
+#pragma omp parallel for num_threads(f->team) schedule(dynamic, 1)
+    for (unsigned i = 0; i < slices; i++) {
+        resolve_slice(f, i, slices);
+    }
+    status = first_failure(f, err);
+    if (status == DF_OK) {
+        gather(f);
+    }
+    if (status == DF_OK && f->negative != NULL) {
+        status = error_set(err, DF_INPUT, "deletes what was never there");
+    }
+    return status;
+}
+
+/* ---- reduce ---- */
+
+static enum df_status finish_combines(struct folding *f, struct df_error *err)
+{
+#pragma omp parallel for num_threads(f->team) schedule(static, 1)
+    for (unsigned i = 0; i < f->team; i++) {
+        struct thread *t = &f->threads[i];
+
+        t->slice = i;
+        t->status = combine_finish(t->combine, &t->err);
+    }
+    return first_failure(f, err);
+}
+
+static enum df_status reduce_part(struct folding *f, unsigned part,
+                                  struct df_error *err)
+{
+    unsigned parts = view_definition(f->plan.view)->shards;
+
+    return reduce_open(&f->reducers[part], f->combines, f->team, part,
+                       f->plan.memory / parts, err);
+}
+
+static enum df_status reduce(struct folding *f, struct df_error *err)
+{
+    unsigned parts = view_definition(f->plan.view)->shards;
+    struct df_error *errors = calloc(parts, sizeof *errors);
+    enum df_status statuses[VIEW_SHARDS_MAX] = { DF_OK };
+    enum df_status status = DF_OK;
+
+    if (errors == NULL) {
+        return error_no_memory(err);
+    }
+#pragma omp parallel for num_threads(f->team) schedule(dynamic, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        statuses[i] = reduce_part(f, i, &errors[i]);
+    }
+    for (unsigned i = 0; status == DF_OK && i < parts; i++) {
+        if (statuses[i] != DF_OK) {
+            *err = errors[i];
+            status = statuses[i];
+        }
+    }
+    free(errors);
+    return status;
+}
+
+/* Events are not needed any more, and their memory is wanted; install wants
+ * no snapshot to be open. */
+static void close_events(struct folding *f)
+{
+    for (unsigned i = 0; i < f->team; i++) {
+        resolver_close(f->threads[i].resolver);
+        f->threads[i].resolver = NULL;
+    }
+    for (unsigned i = 0; i < f->plan.workers; i++) {
+        events_close(f->workers[i].events);
+        f->workers[i].events = NULL;
+        f->events[i] = NULL;
+    }
+    timeline_close(f->timeline);
+    f->timeline = NULL;
+}
+
+enum df_status folding_finish(struct folding *f, struct df_error *err)
+{
+    enum df_status status = settle(f, err);
+
+    if (status == DF_OK) {
+        status = touch(f, err);
+    }
+    if (status == DF_OK) {
+        status = open_threads(f, err);
+    }
+    if (status == DF_OK) {
+        status = resolve(f, err);
+    }
+    if (status == DF_OK) {
+        close_events(f);
+        status = finish_combines(f, err);
+    }
+    return status == DF_OK ? reduce(f, err) : status;
+}
+
+/* ---- questions ---- */
+
+struct run_source *folding_run(struct folding *f, unsigned part)
+{
+    return reduce_run(f->reducers[part]);
+}
+
+struct reduce_bound folding_bound(const struct folding *f, unsigned part)
+{
+    return reduce_bound(f->reducers[part]);
+}
+
+const struct df_clock *folding_clock(const struct folding *f)
+{
+    return &f->after;
+}
+
+const struct outcomes *folding_outcomes(const struct folding *f)
+{
+    return f->outcomes;
+}
+
+const struct resolve_negative *folding_negative(const struct folding *f)
+{
+    return f->negative;
+}
+
+static uint64_t rejected_for(const struct folding *f, unsigned reason)
+{
+    uint64_t n = f->late[DF_OUTCOME_REJECTED + reason];
+
+    for (unsigned i = 0; i < f->plan.workers; i++) {
+        n += f->workers[i].rejected[reason];
+    }
+    return n;
+}
+
+struct folding_stats folding_stats(const struct folding *f)
+{
+    struct folding_stats s = { 0 };
+    uint64_t *counters = s.counters;
+
+    for (unsigned i = 0; i < f->plan.workers; i++) {
+        s.records += f->workers[i].records;
+        s.deleted += f->workers[i].deleted;
+    }
+    for (unsigned i = 0; i < f->team; i++) {
+        s.spills += combine_stats(f->threads[i].combine).spills;
+    }
+    for (unsigned i = DF_OUTCOME_UNIQUE; i < DF_OUTCOME_REJECTED; i++) {
+        counters[i - 1] = f->counts[i] + f->late[i];
+    }
+    for (unsigned i = 0; f->rows.fold->reasons[i] != NULL; i++) {
+        uint64_t n = rejected_for(f, i);
+
+        counters[DF_OUTCOME_REJECTED - 1] += n;
+        counters[DF_OUTCOME_REJECTED + i] = n;
+    }
+    return s;
+}

@@ -1,0 +1,289 @@
+#include "runtime/states.h"
+
+#include <stdlib.h>
+
+enum {
+    UNIT = 8,             /* bytes that references count in */
+    SLOTS_FIRST = 256,    /* of a part */
+    RECORDS_FIRST = 4096, /* bytes */
+    SLACK = 8             /* a comparison may read on */
+};
+
+void states_init(struct states *s)
+{
+    *s = (struct states){ .len = UNIT }; /* reference 0 is none */
+}
+
+static void free_parts(struct states *s)
+{
+    for (size_t i = 0; i < s->part_count; i++) {
+        free(s->parts[i].slots);
+    }
+    s->part_count = 0;
+    s->slot_bytes = 0;
+}
+
+void states_fini(struct states *s)
+{
+    free_parts(s);
+    free(s->parts);
+    free(s->records);
+    buf_fini(&s->stored);
+    states_init(s);
+}
+
+void states_reset(struct states *s)
+{
+    free_parts(s);
+    s->len = UNIT;
+    s->count = 0;
+}
+
+size_t states_memory(const struct states *s)
+{
+    return s->len + s->slot_bytes + s->count * sizeof(struct sort_entry);
+}
+
+size_t states_memory_bound(uint64_t events, uint64_t key_bytes)
+{
+    /* Slots are at least three eighths full. */
+    return (size_t)(events * (sizeof(struct state_record) + UNIT +
+                              sizeof(struct sort_entry) + 22) +
+                    key_bytes) +
+           SLOTS_FIRST * sizeof(uint64_t);
+}
+
+bool states_begin(struct states *s)
+{
+    struct states_part part = { .mask = SLOTS_FIRST - 1 };
+
+    if (s->part_count == s->part_room) {
+        size_t room = s->part_room * 2 + 4;
+        struct states_part *parts = realloc(s->parts, room * sizeof *parts);
+
+        if (parts == NULL) {
+            return false;
+        }
+        s->parts = parts;
+        s->part_room = room;
+    }
+    part.slots = calloc(SLOTS_FIRST, sizeof *part.slots);
+    if (part.slots == NULL) {
+        return false;
+    }
+    s->slot_bytes += SLOTS_FIRST * sizeof *part.slots;
+    s->parts[s->part_count++] = part;
+    return true;
+}
+
+void states_drop(struct states *s, size_t len, size_t count)
+{
+    struct states_part *p = &s->parts[--s->part_count];
+
+    s->slot_bytes -= (p->mask + 1) * sizeof *p->slots;
+    free(p->slots);
+    s->len = len;
+    s->count = count;
+}
+
+/* ---- finding ---- */
+
+/* Long row keys become head and tail. */
+static bool to_stored(struct states *s, struct bytes *key)
+{
+    uint8_t hash[HASH128_SIZE];
+    struct buf *b = &s->stored;
+
+    if (key->len <= ROW_HEAD_EXACT) {
+        return true;
+    }
+    hash128_store(hash, hash128(*key, 0));
+    buf_reset(b);
+    if (!buf_append(b, key->data, ROW_HEAD_EXACT) ||
+        !buf_append(b, hash, sizeof hash) ||
+        !buf_append(b, key->data + ROW_HEAD_EXACT,
+                    key->len - ROW_HEAD_EXACT)) {
+        return false;
+    }
+    *key = buf_bytes(b);
+    return true;
+}
+
+static bool has_key(const struct state_record *r, struct bytes key)
+{
+    return r->len == key.len && memcmp(r + 1, key.data, key.len) == 0;
+}
+
+static bool grow_slots(struct states *s, struct states_part *p)
+{
+    size_t slots = 2 * (p->mask + 1);
+    uint64_t *fresh = calloc(slots, sizeof *fresh);
+
+    if (fresh == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i <= p->mask; i++) {
+        size_t at = (size_t)(p->slots[i] >> 32) & (slots - 1);
+
+        if (p->slots[i] == 0) {
+            continue;
+        }
+        while (fresh[at] != 0) {
+            at = (at + 1) & (slots - 1);
+        }
+        fresh[at] = p->slots[i];
+    }
+    free(p->slots);
+    s->slot_bytes += (slots - p->mask - 1) * sizeof *fresh;
+    p->slots = fresh;
+    p->mask = slots - 1;
+    return true;
+}
+
+static bool make_room(struct states *s, size_t size)
+{
+    size_t room = s->room + s->room / 2 + RECORDS_FIRST + size;
+    uint8_t *records;
+
+    if (s->len + size + SLACK <= s->room) {
+        return true;
+    }
+    if (s->len + size > (size_t)UINT32_MAX * UNIT) {
+        return false;
+    }
+    records = realloc(s->records, room);
+    if (records == NULL) {
+        return false;
+    }
+    s->records = records;
+    s->room = room;
+    return true;
+}
+
+static struct state_record *insert(struct states *s, struct states_part *p,
+                                   size_t at, struct bytes key, uint32_t tag)
+{
+    size_t size = (sizeof(struct state_record) + key.len + UNIT - 1) &
+                  ~(size_t)(UNIT - 1);
+    struct state_record *r;
+
+    if (!make_room(s, size)) {
+        return NULL;
+    }
+    p->slots[at] = (uint64_t)tag << 32 | (uint32_t)(s->len / UNIT);
+    p->used++;
+    r = states_record(s, (uint32_t)(s->len / UNIT));
+    *r = (struct state_record){ .len = (uint32_t)key.len, .tag = tag };
+    memcpy(r + 1, key.data, key.len);
+    s->len += size;
+    s->count++;
+    return r;
+}
+
+struct state_record *states_find(struct states *s, size_t part,
+                                 struct bytes key, uint64_t hash)
+{
+    struct states_part *p = &s->parts[part];
+    /* The partition took the top bits. */
+    uint32_t tag = (uint32_t)hash;
+    size_t at;
+
+    if (!to_stored(s, &key) ||
+        (p->used >= p->mask / 4 * 3 && !grow_slots(s, p))) {
+        return NULL;
+    }
+    for (at = tag & p->mask; p->slots[at] != 0; at = (at + 1) & p->mask) {
+        if ((uint32_t)(p->slots[at] >> 32) == tag) {
+            struct state_record *r = states_record(s, (uint32_t)p->slots[at]);
+
+            if (has_key(r, key)) {
+                return r;
+            }
+        }
+    }
+    return insert(s, p, at, key, tag);
+}
+
+struct state_record *states_each(const struct states *s, size_t *at)
+{
+    struct state_record *r;
+
+    *at = *at == 0 ? UNIT : *at;
+    if (*at >= s->len) {
+        return NULL;
+    }
+    r = states_record(s, (uint32_t)(*at / UNIT));
+    *at += (sizeof *r + r->len + UNIT - 1) & ~(size_t)(UNIT - 1);
+    return r;
+}
+
+/* ---- sorting ---- */
+
+static struct bytes head_of(const void *ctx, uint32_t ref)
+{
+    const struct states *s = ctx;
+    struct bytes head;
+    struct bytes tail;
+
+    states_key(states_record(s, ref), &head, &tail);
+    return head;
+}
+
+/* The shard of a stored key: that of the row key it stands for. */
+static bool shard_of(const struct states *s, uint32_t ref, unsigned shards,
+                     uint32_t *shard)
+{
+    struct buf whole = { 0 };
+    struct bytes head;
+    struct bytes tail;
+    bool ok = true;
+
+    states_key(states_record(s, ref), &head, &tail);
+    *shard = 0;
+    if (shards == 1) {
+        return true;
+    }
+    if (tail.len == 0) {
+        *shard = row_part(row_key_hash(head), shards);
+        return true;
+    }
+    ok = row_join(&whole, head, tail);
+    if (ok) {
+        *shard = row_part(row_key_hash(buf_bytes(&whole)), shards);
+    }
+    buf_fini(&whole);
+    return ok;
+}
+
+bool states_sort(struct states *s, unsigned shards,
+                 struct sort_entry **entries, size_t *begin)
+{
+    const struct sort_rows rows = { s, head_of };
+    struct sort_entry *e = malloc((s->count + 1) * sizeof *e);
+    size_t at = UNIT;
+    size_t n = 0;
+
+    *entries = e;
+    while (e != NULL && at < s->len) {
+        uint32_t ref = (uint32_t)(at / UNIT);
+        struct state_record *r = states_record(s, ref);
+
+        e[n].ref = ref;
+        e[n].word = sort_word(head_of(s, ref), 0);
+        if (!shard_of(s, ref, shards, &e[n].part)) {
+            free(e);
+            *entries = NULL;
+            return false;
+        }
+        n++;
+        at += (sizeof *r + r->len + UNIT - 1) & ~(size_t)(UNIT - 1);
+    }
+    if (e == NULL) {
+        return false;
+    }
+    sort_by_part(e, n, shards, begin);
+    for (unsigned i = 0; i < shards; i++) {
+        sort_by_head(e + begin[i], begin[i + 1] - begin[i], &rows);
+    }
+    return true;
+}

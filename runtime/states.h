@@ -1,0 +1,116 @@
+/*
+ * states.h: the keys of a part of a batch, each with its state before and
+ * after.
+ *
+ *     states_init(&s)
+ *       states_begin(&s)                        a part: its own slots
+ *         states_find(&s, key, hash) ...        adds what is not there
+ *       for more parts, whose records stay:  states_begin(&s) ...
+ *       states_sort(&s, shards, &refs)          all keys, by shard and head
+ *       states_reset(&s)
+ *     states_fini(&s)                           safe on zeroed memory
+ *
+ * Keys are row keys, kept as runs have them: up to ROW_HEAD_EXACT bytes as
+ * they are, longer ones as head and tail (row.h). One part's slots fit in a
+ * cache where one's records do not, so that the many look-ups of a key cost
+ * little; records of several parts lie together because rows of the view are
+ * best met in one ascending sweep.
+ */
+#ifndef RUNTIME_STATES_H
+#define RUNTIME_STATES_H
+
+#include "runtime/sort.h"
+#include "state/row.h"
+
+struct state_record {
+    uint32_t len; /* of the stored key, which follows */
+    uint32_t tag; /* of the hash */
+    struct df_state before;
+    struct df_state after;
+};
+
+struct states_part {
+    uint64_t *slots; /* tag (32 bits), reference (32 bits); 0: free */
+    size_t mask;
+    size_t used;
+};
+
+struct states {
+    uint8_t *records;
+    size_t len;
+    size_t room;
+    size_t count;
+    struct states_part *parts;
+    size_t part_count;
+    size_t part_room;
+    size_t slot_bytes; /* of all parts */
+    struct buf stored; /* a long key in the making */
+};
+
+void states_init(struct states *s);
+void states_fini(struct states *s);
+void states_reset(struct states *s);
+
+/* Bytes in use, with what states_sort will take. */
+size_t states_memory(const struct states *s);
+/* What a part of that many events may add at most. */
+size_t states_memory_bound(uint64_t events, uint64_t key_bytes);
+
+/* False without memory. */
+bool states_begin(struct states *s);
+/* Undoes states_begin and all that was added since. */
+void states_drop(struct states *s, size_t len, size_t count);
+
+/* The record of a key in a part; a new one has both states zero. hash is
+ * row_key_hash of the key. NULL without memory. Records move when others are
+ * added. */
+struct state_record *states_find(struct states *s, size_t part,
+                                 struct bytes key, uint64_t hash);
+
+/* Two steps ahead of states_find: sends for the slot, then for the record. */
+static inline void states_prefetch_slot(const struct states *s, size_t part,
+                                        uint64_t hash)
+{
+    const struct states_part *p = &s->parts[part];
+
+    __builtin_prefetch(&p->slots[(uint32_t)hash & p->mask]);
+}
+static inline void states_prefetch_record(const struct states *s, size_t part,
+                                          uint64_t hash)
+{
+    const struct states_part *p = &s->parts[part];
+    uint64_t slot = p->slots[(uint32_t)hash & p->mask];
+
+    __builtin_prefetch(s->records + (size_t)(uint32_t)slot * 8);
+}
+
+/* The records one after the other, as they lie. *at is 0 at first; NULL past
+ * the last. */
+struct state_record *states_each(const struct states *s, size_t *at);
+
+/* All records by the shard of their keys and head; *entries is the caller's
+ * to free, and begin (of shards + 1 numbers) says where each shard's are.
+ * False without memory. */
+bool states_sort(struct states *s, unsigned shards,
+                 struct sort_entry **entries, size_t *begin);
+
+static inline struct state_record *states_record(const struct states *s,
+                                                 uint32_t ref)
+{
+    void *record = s->records + (size_t)ref * 8;
+
+    return record;
+}
+
+/* The row key of a record, as runs have it. */
+static inline void states_key(const struct state_record *r, struct bytes *head,
+                              struct bytes *tail)
+{
+    const uint8_t *key = (const uint8_t *)(r + 1);
+    size_t len = r->len < ROW_HEAD_MAX ? r->len : ROW_HEAD_MAX;
+
+    *head = bytes_of(key, len);
+    *tail = bytes_of(key + len, r->len - len);
+}
+
+#endif
