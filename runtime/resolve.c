@@ -22,6 +22,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/fold_emit.h"
+
 enum {
     SPLIT = 16,     /* parts of a part that does not fit */
     SPLIT_BITS = 4, /* of the hash */
@@ -390,125 +392,6 @@ static enum df_status join(struct resolver *r, struct df_error *err)
     return status;
 }
 
-/* ---- emit ---- */
-
-static bool is_changed(const struct state_record *record)
-{
-    return record->before.copies != record->after.copies ||
-           record->before.time != record->after.time;
-}
-
-/* At the end of the batch the view holds no expired keys. */
-static void expire(const struct resolver *r)
-{
-    struct state_record *record;
-    size_t at = 0;
-
-    while (r->plan.rows->is_timed &&
-           (record = states_each(&r->states, &at)) != NULL) {
-        if (record->after.copies > 0 &&
-            record->after.time < r->plan.after.start) {
-            record->after = (struct df_state){ 0 };
-        }
-    }
-}
-
-static enum df_status emit_shard(struct resolver *r, unsigned shard,
-                                 struct df_error *err)
-{
-    enum df_status status = combine_sorted_begin(r->combine, shard, err);
-
-    for (size_t i = r->begin[shard];
-         status == DF_OK && i < r->begin[shard + 1]; i++) {
-        const struct state_record *record =
-            states_record(&r->states, r->entries[i].ref);
-        int64_t values[2] = { record->after.copies - record->before.copies,
-                              record->after.time - record->before.time };
-        struct row row = { .values = values };
-
-        if (is_changed(record)) {
-            states_key(record, &row.head, &row.tail);
-            status = combine_sorted_add(r->combine, &row, err);
-        }
-    }
-    return status == DF_OK ? combine_sorted_end(r->combine, err) : status;
-}
-
-/* The row by which an expired span finds the key. */
-static void emit_span(struct resolver *r, int64_t time, int64_t value)
-{
-    struct df_emitter *e = combine_emitter(r->combine);
-    int64_t values[2] = { value, 0 };
-
-    fold_rows_put_span(r->plan.rows, &r->plan.after, time, r->key.data);
-    df_emit(e, r->key.data, r->key.len, NULL, 0, values);
-}
-
-static bool same_span(const struct resolver *r, int64_t a, int64_t b)
-{
-    const struct fold_rows *rows = r->plan.rows;
-
-    return rows->fold->span_of(rows->config, &r->plan.after, a) ==
-           rows->fold->span_of(rows->config, &r->plan.after, b);
-}
-
-/* r->key becomes room for the head and the job's key. */
-static bool span_key(struct resolver *r, const struct state_record *record)
-{
-    struct bytes head;
-    struct bytes tail;
-
-    states_key(record, &head, &tail);
-    buf_reset(&r->key);
-    return buf_append(&r->key, (uint8_t[DF_FOLD_SPAN_HEAD]){ 0 },
-                      DF_FOLD_SPAN_HEAD - 1) &&
-           row_join(&r->key, head, tail);
-}
-
-static enum df_status emit_spans(struct resolver *r, struct df_error *err)
-{
-    const struct state_record *record;
-    size_t at = 0;
-
-    while ((record = states_each(&r->states, &at)) != NULL) {
-        bool was = record->before.copies > 0;
-        bool is = record->after.copies > 0;
-
-        if ((!was && !is) ||
-            (was && is &&
-             same_span(r, record->before.time, record->after.time))) {
-            continue;
-        }
-        if (!span_key(r, record)) {
-            return error_no_memory(err);
-        }
-        if (was) {
-            emit_span(r, record->before.time, -1);
-        }
-        if (is) {
-            emit_span(r, record->after.time, 1);
-        }
-    }
-    return combine_status(r->combine, err);
-}
-
-static enum df_status emit(struct resolver *r, struct df_error *err)
-{
-    enum df_status status = DF_OK;
-
-    expire(r);
-    for (unsigned i = 0; status == DF_OK && i < r->shards; i++) {
-        if (r->begin[i] < r->begin[i + 1]) {
-            status = emit_shard(r, i, err);
-        }
-    }
-    if (status == DF_OK && r->plan.rows->is_timed &&
-        !r->plan.rows->is_by_span) {
-        status = emit_spans(r, err);
-    }
-    return status;
-}
-
 /* ---- groups of parts ---- */
 
 /* Parts whose keys are in memory together. */
@@ -580,6 +463,11 @@ static enum df_status finish_group(struct resolver *r,
                                    const struct events_of *from,
                                    const struct group *g, struct df_error *err)
 {
+    const struct fold_emit_plan emit = { .rows = r->plan.rows,
+                                         .clock = &r->plan.after,
+                                         .states = &r->states,
+                                         .shards = r->shards,
+                                         .combine = r->combine };
     enum df_status status = DF_OK;
 
     if (!states_sort(&r->states, r->shards, &r->entries, r->begin)) {
@@ -593,7 +481,7 @@ static enum df_status finish_group(struct resolver *r,
         status = replay(r, from, i, i - g->first, err);
     }
     if (status == DF_OK) {
-        status = emit(r, err);
+        status = fold_emit(&emit, r->entries, r->begin, err);
     }
     free(r->entries);
     r->entries = NULL;

@@ -41,14 +41,14 @@ void states_reset(struct states *s)
 
 size_t states_memory(const struct states *s)
 {
-    return s->len + s->slot_bytes + s->count * sizeof(struct sort_entry);
+    return s->len + s->slot_bytes + s->count * STATES_SORT_BYTES;
 }
 
 size_t states_memory_bound(uint64_t events, uint64_t key_bytes)
 {
     /* Slots are at least three eighths full. */
     return (size_t)(events * (sizeof(struct state_record) + UNIT +
-                              sizeof(struct sort_entry) + 22) +
+                              STATES_SORT_BYTES + 22) +
                     key_bytes) +
            SLOTS_FIRST * sizeof(uint64_t);
 }
@@ -255,35 +255,66 @@ static bool shard_of(const struct states *s, uint32_t ref, unsigned shards,
     return ok;
 }
 
+/* How many bytes a head shares with a prefix. */
+static size_t shared_bytes(struct bytes prefix, struct bytes head)
+{
+    size_t most = prefix.len < head.len ? prefix.len : head.len;
+    size_t n = 0;
+
+    if (most == prefix.len && memcmp(prefix.data, head.data, most) == 0) {
+        return most;
+    }
+    while (n < most && prefix.data[n] == head.data[n]) {
+        n++;
+    }
+    return n;
+}
+
+/* The next record for sorting; words are set once the prefix is known. */
+static bool add_entry(const struct states *s, struct state_record *r,
+                      unsigned shards, struct sort_entry *entry,
+                      struct bytes *prefix)
+{
+    struct bytes head;
+
+    entry->ref = (uint32_t)((size_t)((uint8_t *)r - s->records) / UNIT);
+    head = head_of(s, entry->ref);
+    if (prefix->data == NULL) {
+        *prefix = head;
+    }
+    prefix->len = shared_bytes(*prefix, head);
+    return shard_of(s, entry->ref, shards, &entry->part);
+}
+
+/* The prefix that all heads share - identifiers often begin alike - is left
+ * out, so that a word tells more of them apart. */
 bool states_sort(struct states *s, unsigned shards,
                  struct sort_entry **entries, size_t *begin)
 {
     const struct sort_rows rows = { s, head_of };
     struct sort_entry *e = malloc((s->count + 1) * sizeof *e);
-    size_t at = UNIT;
+    struct bytes prefix = { 0 };
+    struct state_record *r;
+    size_t at = 0;
     size_t n = 0;
+    bool ok = e != NULL;
 
+    while (ok && (r = states_each(s, &at)) != NULL) {
+        ok = add_entry(s, r, shards, &e[n++], &prefix);
+    }
+    if (!ok) {
+        free(e);
+        e = NULL;
+    }
     *entries = e;
-    while (e != NULL && at < s->len) {
-        uint32_t ref = (uint32_t)(at / UNIT);
-        struct state_record *r = states_record(s, ref);
-
-        e[n].ref = ref;
-        e[n].word = sort_word(head_of(s, ref), 0);
-        if (!shard_of(s, ref, shards, &e[n].part)) {
-            free(e);
-            *entries = NULL;
-            return false;
-        }
-        n++;
-        at += (sizeof *r + r->len + UNIT - 1) & ~(size_t)(UNIT - 1);
+    for (size_t i = 0; ok && i < n; i++) {
+        e[i].word = sort_word(head_of(s, e[i].ref), prefix.len);
     }
-    if (e == NULL) {
-        return false;
+    if (ok) {
+        sort_by_part(e, n, shards, begin);
     }
-    sort_by_part(e, n, shards, begin);
-    for (unsigned i = 0; i < shards; i++) {
-        sort_by_head(e + begin[i], begin[i + 1] - begin[i], &rows);
+    for (unsigned i = 0; ok && i < shards; i++) {
+        sort_by_head(e + begin[i], begin[i + 1] - begin[i], prefix.len, &rows);
     }
-    return true;
+    return ok;
 }

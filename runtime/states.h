@@ -51,7 +51,11 @@ void states_init(struct states *s);
 void states_fini(struct states *s);
 void states_reset(struct states *s);
 
-/* Bytes in use, with what states_sort will take. */
+/* What sorting takes for each key: an entry, and two for each of the rows by
+ * span that it may come with (fold_emit.h). */
+enum { STATES_SORT_BYTES = 5 * sizeof(struct sort_entry) };
+
+/* Bytes in use, with what sorting will take. */
 size_t states_memory(const struct states *s);
 /* What a part of that many events may add at most. */
 size_t states_memory_bound(uint64_t events, uint64_t key_bytes);
