@@ -1,7 +1,5 @@
 #include "runtime/fold_emit.h"
 
-#include <stdlib.h>
-
 #include "state/view.h"
 
 enum {
@@ -247,32 +245,17 @@ static void expire(const struct fold_emit_plan *plan)
     }
 }
 
-static size_t longest_shard(const size_t *begin, unsigned shards)
-{
-    size_t most = 0;
-
-    for (unsigned i = 0; i < shards; i++) {
-        size_t n = begin[i + 1] - begin[i];
-
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
 enum df_status fold_emit(const struct fold_emit_plan *plan,
-                         const struct sort_entry *entries, const size_t *begin,
+                         struct sort_entry *entries, const size_t *begin,
                          struct df_error *err)
 {
-    struct emit e = { .plan = plan };
-    size_t room = has_spans(&e) ? 2 * longest_shard(begin, plan->shards) : 0;
-    struct sort_entry *memory = malloc((2 * room + 1) * sizeof *memory);
-    enum df_status status = memory != NULL ? DF_OK : error_no_memory(err);
+    size_t n = begin[plan->shards];
+    struct emit e = { .plan = plan,
+                      .spans = entries + n,
+                      .room = entries + 3 * n };
+    enum df_status status = DF_OK;
 
-    e.spans = memory;
-    e.room = memory + (memory != NULL ? room : 0);
-    if (status == DF_OK) {
-        expire(plan);
-    }
+    expire(plan);
     for (unsigned i = 0; status == DF_OK && i < plan->shards; i++) {
         if (begin[i] < begin[i + 1]) {
             e.keys = entries + begin[i];
@@ -281,6 +264,5 @@ enum df_status fold_emit(const struct fold_emit_plan *plan,
         }
     }
     buf_fini(&e.key);
-    free(memory);
     return status;
 }

@@ -27,10 +27,10 @@ struct fold_emit_plan {
     struct combine *combine;
 };
 
-/* entries and begin are states_sort's. Keys that have expired by the clock
- * are forgotten first. */
+/* entries and begin are states_sort's, and the room behind entries. Keys that
+ * have expired by the clock are forgotten first. */
 enum df_status fold_emit(const struct fold_emit_plan *plan,
-                         const struct sort_entry *entries, const size_t *begin,
+                         struct sort_entry *entries, const size_t *begin,
                          struct df_error *err) DF_MUST_CHECK;
 
 #endif

@@ -220,6 +220,7 @@ static enum df_status add_event(struct folding *f, struct worker *w,
     memset(row, 0, head);
     row[0] = f->rows.is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
     hash = fold_rows_hash(&f->rows, event.key);
+    event.tag = (uint32_t)hash;
     return events_add(w->events, row_part(hash, f->parts), &event, err);
 }
 
@@ -347,14 +348,15 @@ static enum df_status touch_rows(struct folding *f, struct snapshot_rows *rows,
     while (status == DF_OK && row != NULL &&
            bytes_compare(row->head, bytes_of(end, sizeof end)) < 0) {
         struct event event = { .unit = EVENTS_UNIT_TOUCH };
+        uint64_t hash;
 
         if (!touch_key(f, row, &whole, &event.key)) {
             status = error_no_memory(err);
             break;
         }
-        status = events_add(
-            to, row_part(fold_rows_hash(&f->rows, event.key), f->parts),
-            &event, err);
+        hash = fold_rows_hash(&f->rows, event.key);
+        event.tag = (uint32_t)hash;
+        status = events_add(to, row_part(hash, f->parts), &event, err);
         if (status == DF_OK) {
             status = snapshot_rows_next(rows, &row, err);
         }

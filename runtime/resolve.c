@@ -90,7 +90,6 @@ void resolver_close(struct resolver *r)
     states_fini(&r->states);
     buf_fini(&r->key);
     buf_fini(&r->negative.key);
-    free(r->entries);
     free(r);
 }
 
@@ -130,19 +129,19 @@ static bool state_key(struct resolver *r, const struct event *event,
     return true;
 }
 
-/* hash is that of the event's key, where that is the row's. */
 static enum df_status find(struct resolver *r, size_t part,
-                           const struct event *event, uint64_t hash,
+                           const struct event *event,
                            struct state_record **record, struct df_error *err)
 {
     struct bytes key;
+    uint32_t tag = event->tag;
 
     *record = NULL;
     if (state_key(r, event, &key)) {
         if (r->plan.rows->is_by_span) {
-            hash = row_key_hash(key);
+            tag = (uint32_t)row_key_hash(key); /* with the span */
         }
-        *record = states_find(&r->states, part, key, hash);
+        *record = states_find(&r->states, part, key, tag);
     }
     return *record != NULL ? DF_OK : error_no_memory(err);
 }
@@ -208,13 +207,13 @@ static enum df_status note_negative(struct resolver *r,
 }
 
 static enum df_status replay_event(struct resolver *r, size_t part,
-                                   const struct event *event, uint64_t hash,
+                                   const struct event *event,
                                    struct df_error *err)
 {
     const struct fold_rows *rows = r->plan.rows;
     struct state_record *record;
     enum df_outcome outcome;
-    enum df_status status = find(r, part, event, hash, &record, err);
+    enum df_status status = find(r, part, event, &record, err);
 
     if (status == DF_OK && event->unit != EVENTS_UNIT_TOUCH) {
         status = forget_expired(r, event, &record->after, err);
@@ -240,7 +239,6 @@ static enum df_status replay_event(struct resolver *r, size_t part,
  * others are worked on. */
 struct ahead {
     struct event events[AHEAD];
-    uint64_t hashes[AHEAD];
     size_t n;
     size_t most;
     bool at_end;
@@ -272,13 +270,12 @@ static enum df_status ahead_fill(struct ahead *a, struct resolver *r,
             status = look_at_stop(r, err);
         }
         if (status == DF_OK && !a->at_end && is_pending(r, event)) {
-            a->hashes[a->n] = row_key_hash(event->key);
-            states_prefetch_slot(&r->states, part, a->hashes[a->n]);
+            states_prefetch_slot(&r->states, part, event->tag);
             a->n++;
         }
     }
     for (size_t i = 0; a->n > 1 && i < a->n; i++) {
-        states_prefetch_record(&r->states, part, a->hashes[i]);
+        states_prefetch_record(&r->states, part, a->events[i].tag);
     }
     return status;
 }
@@ -298,8 +295,7 @@ static enum df_status replay(struct resolver *r, const struct events_of *from,
     while (status == DF_OK && !a.at_end) {
         status = ahead_fill(&a, r, reader, states_part, err);
         for (size_t i = 0; status == DF_OK && i < a.n; i++) {
-            status =
-                replay_event(r, states_part, &a.events[i], a.hashes[i], err);
+            status = replay_event(r, states_part, &a.events[i], err);
         }
     }
     events_reader_close(reader);
@@ -324,8 +320,7 @@ static enum df_status collect(struct resolver *r, const struct events_of *from,
     while (status == DF_OK && *fits && !a.at_end) {
         status = ahead_fill(&a, r, reader, states_part, err);
         for (size_t i = 0; status == DF_OK && i < a.n; i++) {
-            status =
-                find(r, states_part, &a.events[i], a.hashes[i], &record, err);
+            status = find(r, states_part, &a.events[i], &record, err);
         }
         *fits = states_memory(&r->states) <= most;
     }
@@ -470,7 +465,8 @@ static enum df_status finish_group(struct resolver *r,
                                          .combine = r->combine };
     enum df_status status = DF_OK;
 
-    if (!states_sort(&r->states, r->shards, &r->entries, r->begin)) {
+    r->entries = states_sort(&r->states, r->shards, r->begin);
+    if (r->entries == NULL) {
         return error_no_memory(err);
     }
     if (!g->is_replayed) {
@@ -483,8 +479,6 @@ static enum df_status finish_group(struct resolver *r,
     if (status == DF_OK) {
         status = fold_emit(&emit, r->entries, r->begin, err);
     }
-    free(r->entries);
-    r->entries = NULL;
     states_reset(&r->states);
     return status;
 }
@@ -504,15 +498,12 @@ static enum df_status divide(struct resolver *r, const struct events_of *from,
         events_reader_open(&reader, from->workers, from->n, part, err);
 
     while (status == DF_OK) {
-        uint64_t hash;
-
         status = events_reader_next(reader, &event, err);
         if (status != DF_OK || event.key.data == NULL) {
             break;
         }
-        hash = fold_rows_hash(r->plan.rows, event.key);
         status =
-            events_add(sub, (unsigned)(hash >> shift) % SPLIT, &event, err);
+            events_add(sub, event.tag >> shift & (SPLIT - 1), &event, err);
         if (status == DF_OK) {
             status = look_at_stop(r, err);
         }

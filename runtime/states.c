@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
+#include "runtime/pages.h"
+
 enum {
-    UNIT = 8,             /* bytes that references count in */
-    SLOTS_FIRST = 256,    /* of a part */
-    RECORDS_FIRST = 4096, /* bytes */
-    SLACK = 8             /* a comparison may read on */
+    UNIT = 8,          /* bytes that references count in */
+    SLOTS_FIRST = 256, /* of a part */
+    SLACK = 8          /* a comparison may read on */
 };
 
 void states_init(struct states *s)
@@ -27,7 +28,8 @@ void states_fini(struct states *s)
 {
     free_parts(s);
     free(s->parts);
-    free(s->records);
+    pages_unmap(s->records, s->room);
+    pages_unmap(s->sort, s->sort_size);
     buf_fini(&s->stored);
     states_init(s);
 }
@@ -142,7 +144,7 @@ static bool grow_slots(struct states *s, struct states_part *p)
 
 static bool make_room(struct states *s, size_t size)
 {
-    size_t room = s->room + s->room / 2 + RECORDS_FIRST + size;
+    size_t room = pages_round(s->room + s->room / 2 + size + SLACK);
     uint8_t *records;
 
     if (s->len + size + SLACK <= s->room) {
@@ -151,7 +153,8 @@ static bool make_room(struct states *s, size_t size)
     if (s->len + size > (size_t)UINT32_MAX * UNIT) {
         return false;
     }
-    records = realloc(s->records, room);
+    records = s->records == NULL ? pages_map(room)
+                                 : pages_resize(s->records, s->room, room);
     if (records == NULL) {
         return false;
     }
@@ -181,11 +184,9 @@ static struct state_record *insert(struct states *s, struct states_part *p,
 }
 
 struct state_record *states_find(struct states *s, size_t part,
-                                 struct bytes key, uint64_t hash)
+                                 struct bytes key, uint32_t tag)
 {
     struct states_part *p = &s->parts[part];
-    /* The partition took the top bits. */
-    uint32_t tag = (uint32_t)hash;
     size_t at;
 
     if (!to_stored(s, &key) ||
@@ -286,13 +287,25 @@ static bool add_entry(const struct states *s, struct state_record *r,
     return shard_of(s, entry->ref, shards, &entry->part);
 }
 
+static struct sort_entry *sort_room(struct states *s)
+{
+    size_t size = pages_round((s->count + 1) * STATES_SORT_BYTES);
+
+    if (size > s->sort_size) {
+        pages_unmap(s->sort, s->sort_size);
+        s->sort = pages_map(size);
+        s->sort_size = s->sort != NULL ? size : 0;
+    }
+    return s->sort;
+}
+
 /* The prefix that all heads share - identifiers often begin alike - is left
  * out, so that a word tells more of them apart. */
-bool states_sort(struct states *s, unsigned shards,
-                 struct sort_entry **entries, size_t *begin)
+struct sort_entry *states_sort(struct states *s, unsigned shards,
+                               size_t *begin)
 {
     const struct sort_rows rows = { s, head_of };
-    struct sort_entry *e = malloc((s->count + 1) * sizeof *e);
+    struct sort_entry *e = sort_room(s);
     struct bytes prefix = { 0 };
     struct state_record *r;
     size_t at = 0;
@@ -302,11 +315,6 @@ bool states_sort(struct states *s, unsigned shards,
     while (ok && (r = states_each(s, &at)) != NULL) {
         ok = add_entry(s, r, shards, &e[n++], &prefix);
     }
-    if (!ok) {
-        free(e);
-        e = NULL;
-    }
-    *entries = e;
     for (size_t i = 0; ok && i < n; i++) {
         e[i].word = sort_word(head_of(s, e[i].ref), prefix.len);
     }
@@ -316,5 +324,5 @@ bool states_sort(struct states *s, unsigned shards,
     for (unsigned i = 0; ok && i < shards; i++) {
         sort_by_head(e + begin[i], begin[i + 1] - begin[i], prefix.len, &rows);
     }
-    return ok;
+    return ok ? e : NULL;
 }
