@@ -62,6 +62,7 @@ struct folding {
     struct combine **combines; /* theirs */
     struct reduce *reducers[VIEW_SHARDS_MAX];
     uint64_t counts[DF_OUTCOME_REJECTED];
+    uint64_t splits;
     uint64_t late[DF_COUNTERS_MAX + DF_OUTCOME_REJECTED]; /* by outcome */
     const struct resolve_negative *negative;
 };
@@ -519,6 +520,7 @@ static void gather(struct folding *f)
         for (unsigned k = 0; k < DF_OUTCOME_REJECTED; k++) {
             f->counts[k] += resolver_counts(r)[k];
         }
+        f->splits += resolver_splits(r);
         if (n->found && comes_first(n, f->negative)) {
             f->negative = n;
         }
@@ -667,7 +669,7 @@ static uint64_t rejected_for(const struct folding *f, unsigned reason)
 
 struct folding_stats folding_stats(const struct folding *f)
 {
-    struct folding_stats s = { 0 };
+    struct folding_stats s = { .splits = f->splits };
     uint64_t *counters = s.counters;
 
     for (unsigned i = 0; i < f->plan.workers; i++) {
