@@ -21,7 +21,8 @@ struct emit {
     struct sort_entry *room;  /* for as many */
     size_t span_count;
     size_t begin[VIEW_SHARDS_MAX + 1]; /* of each shard's in spans */
-    struct buf key;                    /* of a row by span */
+    struct buf long_key;               /* of a row by span */
+    uint8_t key[ROW_HEAD_EXACT];       /* of one that is not long */
 };
 
 static bool has_spans(const struct emit *e)
@@ -75,55 +76,57 @@ static struct change change_of(const struct emit *e,
     return c;
 }
 
-/* e->key becomes the key of a row by span. */
-static bool make_key(struct emit *e, const struct state_record *r,
-                     uint64_t span)
+/* The row's own kind of key begins with one byte: the last of the span goes
+ * there. */
+enum { SPAN_ROOM = DF_FOLD_SPAN_HEAD - 1 };
+
+/* The key of a row by span, in e->key. */
+static struct bytes span_key(struct emit *e, const struct state_record *r,
+                             uint64_t span)
 {
+    memcpy(e->key + SPAN_ROOM, r + 1, r->len);
+    e->key[0] = DF_FOLD_SPAN;
+    store_be64(e->key + 1, span);
+    return bytes_of(e->key, SPAN_ROOM + r->len);
+}
+
+/* A row by span of a long key takes its place by a hash: the table sorts. */
+static bool emit_long(struct emit *e, const struct state_record *r,
+                      uint64_t span, int64_t copies)
+{
+    const int64_t values[2] = { copies, 0 };
+    struct buf *key = &e->long_key;
     struct bytes head;
     struct bytes tail;
 
     states_key(r, &head, &tail);
-    buf_reset(&e->key);
-    /* The row's own kind of key begins with one byte: the last of the span
-     * goes there. */
-    if (!buf_append(&e->key, (uint8_t[DF_FOLD_SPAN_HEAD]){ DF_FOLD_SPAN },
-                    DF_FOLD_SPAN_HEAD - 1) ||
-        !row_join(&e->key, head, tail)) {
+    buf_reset(key);
+    if (!buf_append(key, (uint8_t[SPAN_ROOM]){ DF_FOLD_SPAN }, SPAN_ROOM) ||
+        !row_join(key, head, tail)) {
         return false;
     }
-    store_be64(e->key.data + 1, span);
+    store_be64(key->data + 1, span);
+    df_emit(combine_emitter(e->plan->combine), key->data, key->len, NULL, 0,
+            values);
     return true;
-}
-
-/* A row by span of a long key takes its place by a hash: the table sorts. */
-static void emit_long(struct emit *e, int64_t copies)
-{
-    const int64_t values[2] = { copies, 0 };
-
-    df_emit(combine_emitter(e->plan->combine), e->key.data, e->key.len, NULL,
-            0, values);
 }
 
 static bool add_span(struct emit *e, const struct state_record *r,
                      uint32_t ref, uint64_t span, bool is_gone)
 {
     unsigned shards = e->plan->shards;
-    bool is_long = r->len > IN_ORDER_MAX;
+    unsigned part = 0;
 
-    if ((is_long || shards > 1) && !make_key(e, r, span)) {
-        return false;
+    if (r->len > IN_ORDER_MAX) {
+        return emit_long(e, r, span, is_gone ? -1 : 1);
     }
-    if (is_long) {
-        emit_long(e, is_gone ? -1 : 1);
-        return true;
+    if (shards > 1) {
+        part = row_part(row_key_hash(span_key(e, r, span)), shards);
     }
     e->spans[e->span_count++] = (struct sort_entry){
         .word = span,
         .ref = ref,
-        .part =
-            (shards > 1 ? row_part(row_key_hash(buf_bytes(&e->key)), shards)
-                        : 0) |
-            (is_gone ? IS_GONE : 0),
+        .part = part | (is_gone ? IS_GONE : 0),
     };
     return true;
 }
@@ -194,12 +197,10 @@ static enum df_status write_spans(struct emit *e, unsigned part,
         const struct state_record *r = record_at(e, e->spans, i, end);
         int64_t values[2] = { (entry->part & IS_GONE) != 0 ? -1 : 1, 0 };
 
-        if (!make_key(e, r, entry->word)) {
-            return error_no_memory(err);
-        }
         status = combine_sorted_add(
             e->plan->combine,
-            &(struct row){ .head = buf_bytes(&e->key), .values = values },
+            &(struct row){ .head = span_key(e, r, entry->word),
+                           .values = values },
             err);
     }
     return status;
@@ -263,6 +264,6 @@ enum df_status fold_emit(const struct fold_emit_plan *plan,
             status = emit_shard(&e, i, err);
         }
     }
-    buf_fini(&e.key);
+    buf_fini(&e.long_key);
     return status;
 }

@@ -533,7 +533,7 @@ enum { IS_SANITIZED = 0 };
 enum { IS_SANITIZED = 0 };
 #endif
 
-unsigned history_sixth(unsigned n)
+unsigned history_tenth(unsigned n)
 {
-    return IS_SANITIZED ? (n + 5) / 6 : n;
+    return IS_SANITIZED ? (n + 9) / 10 : n;
 }
