@@ -89,17 +89,18 @@ function ratio_text(    spread, other_spread)
     return sprintf("%.3g (%.3g..%.3g)", ratio, low, high)
 }
 
-function verdict_text(    part, value, met)
+function verdict_text(    part, value, met, at_most)
 {
     if (target == "") {
         return ""
     }
     split(target, part, /[<>]=/)
+    at_most = target ~ /</
     if (part[1] == "ratio") {
-        if (!ratio_shown) {
+        if (!ratio_shown && !(at_most && ratio <= part[2])) {
             return "target " part[2] ": not decided"
         }
-        met = ratio >= part[2]
+        met = at_most ? ratio <= part[2] : ratio >= part[2]
     } else if (part[1] == "rate") {
         met = per_second >= part[2]
     } else {

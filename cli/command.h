@@ -47,6 +47,7 @@ struct command {
 extern const struct command command_init;
 extern const struct command command_run;
 extern const struct command command_rebuild;
+extern const struct command command_compact;
 extern const struct command command_verify;
 extern const struct command command_get;
 extern const struct command command_top;

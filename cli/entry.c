@@ -17,6 +17,17 @@ static const char *kind_name(enum ledger_kind kind)
     return "batch";
 }
 
+void entry_json_rows(struct json *j, uint64_t rows, uint64_t unfolded)
+{
+    if (unfolded == 0) {
+        json_uint(j, "rows", rows);
+    } else {
+        json_null(j, "rows");
+    }
+    json_uint(j, "rows_folded", rows);
+    json_uint(j, "changes_unfolded", unfolded);
+}
+
 static void put_rows(struct json *j, const struct ledger_entry *e)
 {
     json_bool(j, "rows_seen", e->rows_seen);
@@ -29,7 +40,7 @@ static void put_rows(struct json *j, const struct ledger_entry *e)
         json_null(j, "rows_changed");
         json_null(j, "rows_removed");
     }
-    json_uint(j, "rows", e->rows);
+    entry_json_rows(j, e->rows, e->unfolded);
     json_hash(j, "view_before", e->view_before);
     json_hash(j, "view_after", e->view_after);
 }
@@ -113,6 +124,7 @@ void entry_json(struct json *j, const struct ledger_entry *e,
     json_uint(j, "map_us", e->map_us);
     json_uint(j, "reduce_us", e->reduce_us);
     json_uint(j, "install_us", e->install_us);
+    json_uint(j, "compact_us", e->compact_us);
     json_bytes(j, "program", e->program);
     put_fold(j, e);
     put_history(j, e);
@@ -132,6 +144,10 @@ static void print_rows(struct output *out, const struct ledger_entry *e)
     } else {
         output_printf(out, "%s row%s in the view", human_count(a, e->rows),
                       human_plural(e->rows));
+    }
+    if (e->unfolded > 0) {
+        output_printf(out, " and %s change%s not yet folded",
+                      human_count(a, e->unfolded), human_plural(e->unfolded));
     }
 }
 

@@ -8,6 +8,10 @@
 #include "deltafold/job.h"
 #include "state/ledger.h"
 
+/* "rows", null where it is not known exactly, "rows_folded" and
+ * "changes_unfolded". */
+void entry_json_rows(struct json *j, uint64_t rows, uint64_t unfolded);
+
 /*
  * The fields of an entry, into an object that is open, under their names in
  * struct ledger_entry. Hashes are hexadecimal; rows_added, rows_changed and

@@ -3,6 +3,7 @@
 
 #include "cli/columns.h"
 #include "cli/command.h"
+#include "cli/entry.h"
 #include "cli/human.h"
 #include "cli/json.h"
 #include "cli/opened.h"
@@ -195,7 +196,7 @@ static enum df_status print_json(struct output *out, const struct opened *o,
     status = json_options(&j, d->text, err);
     json_uint(&j, "shards", d->shards);
     json_uint(&j, "batches", state.seq);
-    json_uint(&j, "rows", state.rows);
+    entry_json_rows(&j, state.rows, state.unfolded);
     if (o->present != NULL) {
         json_columns(&j, o);
     }
@@ -250,6 +251,21 @@ static void add_last(struct columns *t, const struct ledger_entry *last)
                    human_time(room, last->time));
 }
 
+static void add_rows(struct columns *t, struct snapshot_state state)
+{
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+
+    if (state.unfolded == 0) {
+        columns_cell(t, human_count(a, state.rows));
+    } else {
+        columns_printf(t, "%s, and %s change%s not yet folded",
+                       human_count(a, state.rows),
+                       human_count(b, state.unfolded),
+                       human_plural(state.unfolded));
+    }
+}
+
 static enum df_status print_text(struct output *out, const struct opened *o,
                                  const struct ledger_entry *last,
                                  const struct fold_state *fold,
@@ -272,7 +288,7 @@ static enum df_status print_text(struct output *out, const struct opened *o,
     columns_cell(&t, human_count(a, state.seq));
     add_last(&t, last);
     columns_cell(&t, "rows");
-    columns_cell(&t, human_count(a, state.rows));
+    add_rows(&t, state);
     if (o->present != NULL) {
         add_columns(&t, o);
     }
@@ -325,7 +341,8 @@ const struct command command_info = {
     .summary = "show what a view is and where it stands",
     .synopsis = "VIEW [--json]",
     .text = "Shows the job and its options, the number of shards, how many "
-            "batches were applied and which was the last, the number of rows, "
+            "batches were applied and which was the last, the number of rows "
+            "(and of changes that readers add to them, see compact), "
             "the digest of all rows (views with equal digests are equal), and "
             "the bytes on disk.",
     .examples = "  deltafold info words\n"

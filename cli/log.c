@@ -26,11 +26,12 @@ static const struct option options[] = {
     { 0 }
 };
 
-static const char *const headings[] = { "SEQ",       "TIME",  "BATCH",
-                                        "DOCUMENTS", "PAIRS", "ROWS",
-                                        "METHOD",    "TOOK",  "NOTE" };
+static const char *const headings[] = { "SEQ",       "TIME",    "BATCH",
+                                        "DOCUMENTS", "PAIRS",   "ROWS",
+                                        "METHOD",    "INSTALL", "PREDICTED",
+                                        "TOOK",      "NOTE" };
 /* The last column is there only where there is something to say. */
-#define ALIGN "rllrrrlr"
+#define ALIGN "rllrrrlrrr"
 #define ALIGN_NOTE ALIGN "l"
 
 static void add_name(struct columns *t, const struct ledger_entry *e)
@@ -47,6 +48,20 @@ static void add_name(struct columns *t, const struct ledger_entry *e)
         columns_cell(t, "(rebuild)");
     } else {
         columns_printf(t, "(rebuild as of %s)", s.text);
+    }
+}
+
+/* With what is not folded: how far off that number can be. */
+static void add_rows(struct columns *t, const struct ledger_entry *e)
+{
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+
+    if (e->unfolded == 0) {
+        columns_cell(t, human_count(a, e->rows));
+    } else {
+        columns_printf(t, "%s +-%s", human_count(a, e->rows),
+                       human_count(b, e->unfolded));
     }
 }
 
@@ -67,8 +82,11 @@ static void add_entry(struct columns *t, const struct ledger_entry *e,
     columns_printf(t, "+%s -%s", human_count(a, e->inserted),
                    human_count(b, e->deleted));
     columns_cell(t, human_count(a, e->pairs));
-    columns_cell(t, human_count(a, e->rows));
+    add_rows(t, e);
     columns_cell(t, install_method_name(e->method));
+    columns_cell(t, human_duration(a, e->install_us));
+    columns_cell(t, e->predicted_us == 0 ? "-"
+                                         : human_duration(a, e->predicted_us));
     columns_cell(t, human_duration(a, e->measured_us));
     if (notes) {
         columns_printf(t, "%.*s%s%s", (int)e->note.len,
@@ -179,10 +197,13 @@ const struct command command_log = {
     .text =
         "Lists what was applied to the view, newest last: number, time "
         "(UTC), batch, documents inserted and deleted, pairs that map "
-        "emitted, rows of the view afterwards, how they were installed, and "
-        "how long it took; where a view has a window, how full it was and "
-        "what was missing, and which batches were undone since. Nothing is "
-        "printed for a view to which nothing "
+        "emitted, rows of the view afterwards, how they were installed, how "
+        "long that took from the reduced batch to the commit and what was "
+        "predicted for it, and how long it took in all; where a view has a "
+        "window, how full it was and what was missing, and which batches were "
+        "undone since. Rows +-N are those that are folded, with N changes "
+        "that are not (see compact). Nothing is printed for a view to which "
+        "nothing "
         "was applied.",
     .examples = "  deltafold log words -n 7\n"
                 "  deltafold log words --json | jq .measured_us",

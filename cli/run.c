@@ -27,10 +27,11 @@ static const struct option options[] = {
     { .name = "install",
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct run, install),
-      .choices = "increment|overwrite",
-      .help = "add to rows in place, or merge and write all rows anew; the "
-              "view is the same",
-      .initial = "increment" },
+      .choices = "auto|increment|overwrite|defer",
+      .help = "add to rows in place, merge and write all rows anew, or store "
+              "the batch and fold it in later; auto takes what is likely to "
+              "cost least; the view is the same",
+      .initial = "auto" },
     { .name = "on-negative",
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct run, on_negative),
@@ -225,6 +226,29 @@ static void notice_quarantine(struct tally *t, const struct engine_report *r)
     }
 }
 
+/* "  about 1.2 s, of these 12 ms to defer" */
+static void print_forecast(struct output *out, const struct engine_forecast *f)
+{
+    char a[HUMAN_MAX];
+    char b[HUMAN_MAX];
+
+    if (f != NULL) {
+        output_printf(out, "  about %s, of these %s to %s",
+                      human_duration(a, f->total_us),
+                      human_duration(b, f->install_us),
+                      install_method_name(f->method));
+    }
+}
+
+static void json_forecast(struct json *j, const struct engine_forecast *f)
+{
+    if (f != NULL) {
+        json_text(j, "method", install_method_name(f->method));
+        json_uint(j, "predicted_us", f->install_us);
+        json_uint(j, "predicted_total_us", f->total_us);
+    }
+}
+
 static void print_line(struct tally *t, const struct engine_report *r)
 {
     char a[HUMAN_MAX];
@@ -242,6 +266,7 @@ static void print_line(struct tally *t, const struct engine_report *r)
         output_printf(t->out, "%s  +%s -%s documents",
                       outcome_text(r->outcome), human_count(a, inserted),
                       human_count(b, deleted));
+        print_forecast(t->out, r->forecast);
     } else {
         output_text(t->out, outcome_text(r->outcome));
     }
@@ -277,6 +302,7 @@ static void print_json(struct tally *t, const struct engine_report *r)
         count_files(r->batch, &inserted, &deleted);
         json_uint(&j, "inserted", inserted);
         json_uint(&j, "deleted", deleted);
+        json_forecast(&j, r->forecast);
     }
     if (r->quarantine != NULL) {
         json_text(&j, "quarantine", r->quarantine);
@@ -372,8 +398,9 @@ static void notice_recovered(const struct opened *o, struct progress *p)
 
 static void set_engine(const struct run *run, struct engine_options *e)
 {
-    static const enum install_method methods[] = { INSTALL_INCREMENT,
-                                                   INSTALL_OVERWRITE };
+    static const enum install_method methods[] = {
+        INSTALL_AUTO, INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER
+    };
     static const enum engine_on_negative negatives[] = {
         ENGINE_NEGATIVE_ABORT, ENGINE_NEGATIVE_QUARANTINE,
         ENGINE_NEGATIVE_ALLOW

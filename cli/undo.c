@@ -17,10 +17,11 @@ static const struct option options[] = {
     { .name = "install",
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct undo, install),
-      .choices = "increment|overwrite",
-      .help = "change rows in place, or merge and write all rows anew; the "
+      .choices = "auto|increment|overwrite|defer",
+      .help = "change rows in place, merge and write all rows anew, or leave "
+              "that for later; auto takes what is likely to cost least; the "
               "view is the same",
-      .initial = "increment" },
+      .initial = "auto" },
     { .name = "on-negative",
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct undo, on_negative),
@@ -65,6 +66,9 @@ static enum df_status work(struct invocation *in, const struct undo *undo,
                            const struct resources *resources, bool redo,
                            struct opened *o, struct df_error *err)
 {
+    static const enum install_method methods[] = {
+        INSTALL_AUTO, INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER
+    };
     struct ledger_entry entry;
     struct engine_options engine;
     struct progress progress;
@@ -75,7 +79,7 @@ static enum df_status work(struct invocation *in, const struct undo *undo,
     if (status != DF_OK) {
         return status;
     }
-    engine.method = undo->install == 0 ? INSTALL_INCREMENT : INSTALL_OVERWRITE;
+    engine.method = methods[undo->install];
     engine.on_negative =
         undo->on_negative == 0 ? ENGINE_NEGATIVE_ABORT : ENGINE_NEGATIVE_ALLOW;
     status = engine_undo(o->view, &o->spec, in->argv[1], redo, &engine, &entry,

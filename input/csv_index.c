@@ -1,10 +1,9 @@
 #include "input/csv_index.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#include "base/cpu.h"
+
+#if CPU_X86
 #include <immintrin.h>
-#define HAVE_X86_PATHS 1
-#else
-#define HAVE_X86_PATHS 0
 #endif
 
 /* ---- what all paths share: masks in, positions out ---- */
@@ -169,7 +168,7 @@ static bool parity_portable(struct bytes b)
 static const struct csv_index_path portable = { "portable", run_portable,
                                                 parity_portable };
 
-#if HAVE_X86_PATHS
+#if CPU_X86
 
 /* popcnt and bmi come with every processor that has AVX2. */
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
@@ -250,18 +249,6 @@ AVX512 static bool parity_avx512(struct bytes b)
 static const struct csv_index_path avx512 = { "avx512", run_avx512,
                                               parity_avx512 };
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("popcnt");
-}
-
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw");
-}
-
 #endif
 
 const struct csv_index_path *csv_index_path(size_t i)
@@ -269,11 +256,11 @@ const struct csv_index_path *csv_index_path(size_t i)
     const struct csv_index_path *paths[3];
     size_t n = 0;
 
-#if HAVE_X86_PATHS
-    if (has_avx512()) {
+#if CPU_X86
+    if (cpu_has_avx512()) {
         paths[n++] = &avx512;
     }
-    if (has_avx2()) {
+    if (cpu_has_avx2()) {
         paths[n++] = &avx2;
     }
 #endif

@@ -36,7 +36,7 @@ struct engine_options {
     unsigned threads;           /* 0: as many as there are processors */
     size_t memory;              /* bytes; 0: a quarter of the machine's */
     uint64_t unit_size;         /* of split files; 0: default */
-    enum install_method method; /* INSTALL_INCREMENT or _OVERWRITE */
+    enum install_method method; /* INCREMENT, OVERWRITE, DEFER or AUTO */
     enum engine_on_negative on_negative;
     bool allow_late;
     bool allow_repeat;
@@ -64,6 +64,13 @@ enum engine_outcome {
     ENGINE_NOT_READY        /* no _SUCCESS, with require_marker */
 };
 
+/* What a batch is likely to take. */
+struct engine_forecast {
+    enum install_method method;
+    uint64_t install_us; /* from the reduced run to the commit */
+    uint64_t total_us;
+};
+
 struct engine_report {
     enum engine_outcome outcome;
     const char *name;                   /* of the batch */
@@ -73,6 +80,7 @@ struct engine_report {
     const struct ledger_entry *entry; /* APPLIED: what was recorded;
                                          ALREADY_APPLIED: what is there */
     const char *quarantine; /* directory of what was left out, or NULL */
+    const struct engine_forecast *forecast; /* WOULD_APPLY; NULL: none */
 };
 typedef void engine_report_fn(void *ctx, const struct engine_report *);
 
@@ -80,12 +88,17 @@ typedef void engine_report_fn(void *ctx, const struct engine_report *);
  * Applies, in natural order, the batches under the paths that the view does
  * not have yet; each in its own transaction. report is called after each
  * batch. Stops at the first that is refused: those before it stay applied.
+ * After each, runs that were deferred are merged and folded, for a while.
  */
 enum df_status engine_run(struct view *v, const struct jobspec *job,
                           const char *const *paths, size_t n,
                           const struct engine_options *options,
                           engine_report_fn *report, void *ctx,
                           struct df_error *err) DF_MUST_CHECK;
+
+/* What runs that were deferred cost after a batch (state/compact.h): as much
+ * time as the batch itself took, and this. */
+enum { ENGINE_COMPACT_US = 50000 };
 
 /* Full recomputation from the documents under `dir`, swapped in. shards 0:
  * as many as before. as_of NULL: the last applied batch. *entry is filled

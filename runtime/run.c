@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "runtime/application.h"
 #include "runtime/fold_apply.h"
+#include "runtime/forecast.h"
 #include "runtime/outcome_files.h"
 #include "runtime/plan.h"
+#include "state/compact.h"
 
 struct run {
     struct view *v;
@@ -35,6 +37,26 @@ static void report_batch(const struct run *r, enum engine_outcome outcome,
                       });
 }
 
+/* The batch is safe; now runs that are deferred are put in order. */
+static enum df_status compact(const struct run *r, const struct batch *batch,
+                              const struct ledger_entry *e)
+{
+    const struct compact_plan plan = {
+        .budget_us = ENGINE_COMPACT_US + (int64_t)e->measured_us,
+        .threads = crew_threads(r->options),
+        .stop = r->options->stop,
+    };
+    struct compact_report report;
+    struct shown name;
+    enum df_status status = view_compact(r->v, &plan, &report, r->err);
+
+    return status == DF_OK || status == DF_INTERRUPTED
+               ? status
+               : error_prefix(r->err, status,
+                              "batch '%s' is applied; folding deferred runs",
+                              shown(&name, bytes_of_string(batch->name)));
+}
+
 static enum df_status apply_and_report(const struct run *r,
                                        struct batch *batch,
                                        const struct plan *plan,
@@ -56,6 +78,7 @@ static enum df_status apply_and_report(const struct run *r,
     if (status == DF_OK) {
         report_batch(r, ENGINE_APPLIED, batch, &a.entry,
                      a.quarantine.len > 0 ? (char *)a.quarantine.data : NULL);
+        status = compact(r, batch, &a.entry);
     }
     application_fini(&a);
     return status;
@@ -65,7 +88,9 @@ static enum df_status apply_and_report(const struct run *r,
 static enum df_status try_dry(const struct run *r, struct snapshot *s,
                               struct batch *batch)
 {
+    struct engine_forecast forecast;
     struct hash128 digest;
+    bool known;
     enum df_status status = crew_hash(r->job, batch, r->options, r->err);
 
     if (status == DF_OK) {
@@ -75,7 +100,18 @@ static enum df_status try_dry(const struct run *r, struct snapshot *s,
         status = plan_check_content(s, batch, digest, r->options, r->err);
     }
     if (status == DF_OK) {
-        report_batch(r, ENGINE_WOULD_APPLY, batch, NULL, NULL);
+        status = forecast_batch(r->v, s, batch, r->options, &forecast, &known,
+                                r->err);
+    }
+    if (status == DF_OK) {
+        r->report(r->ctx, &(struct engine_report){
+                              .outcome = ENGINE_WOULD_APPLY,
+                              .name = batch->name,
+                              .batch = batch,
+                              .notices = batch->notices,
+                              .notice_count = batch->notice_count,
+                              .forecast = known ? &forecast : NULL,
+                          });
     }
     return status;
 }

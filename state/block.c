@@ -105,6 +105,19 @@ bool block_next(struct block_reader *r, bool *end)
     return read_tail(r);
 }
 
+bool block_first_head(struct bytes rows, struct bytes *head)
+{
+    size_t shared;
+    size_t rest;
+
+    if (!take_varint(&rows, &shared) || !take_varint(&rows, &rest) ||
+        shared != 0 || rest > ROW_HEAD_MAX || rest > rows.len) {
+        return false;
+    }
+    *head = bytes_of(rows.data, rest);
+    return true;
+}
+
 /* ---- writing ---- */
 
 void block_begin(struct block_writer *w, unsigned components, struct bytes key)
@@ -117,6 +130,11 @@ void block_begin(struct block_writer *w, unsigned components, struct bytes key)
     memcpy(w->key, key.data, key.len);
     w->head_len = key.len;
     memcpy(w->head, key.data, key.len);
+}
+
+void block_restart(struct block_writer *w)
+{
+    w->head_len = 0;
 }
 
 void block_writer_fini(struct block_writer *w)

@@ -44,6 +44,8 @@ struct block_reader {
 bool block_open(struct block_reader *r, unsigned components, struct bytes key,
                 struct bytes value);
 bool block_next(struct block_reader *r, bool *end);
+/* The head of a first row that shares nothing, where it lies. */
+bool block_first_head(struct bytes rows, struct bytes *head);
 
 /* Writing: block_begin, block_add in order. False without memory. */
 struct block_writer {
@@ -60,6 +62,8 @@ struct block_writer {
 void block_begin(struct block_writer *w, unsigned components,
                  struct bytes key);
 bool block_add(struct block_writer *w, const struct row *row);
+/* The next row shares nothing with the last. */
+void block_restart(struct block_writer *w);
 void block_writer_fini(struct block_writer *w);
 
 /* An upper bound of what block_add appends for this row. */

@@ -18,59 +18,137 @@ enum df_status shard_look(struct store *s, struct shard_state *state,
     return status;
 }
 
-struct shard_rows shard_after(const struct shard_state *state,
-                              const struct fold *f)
+struct shard_rows shard_after(const struct fold *f)
 {
     return (struct shard_rows){
-        .rows = state->rows + f->added - f->removed,
-        .digest = digest_add(state->digest, f->digest),
+        .rows = f->rows,
+        .magnitude = f->magnitude,
+        .digest = digest_add(f->state->digest, f->digest),
     };
 }
 
-enum df_status shard_advance(struct store_txn *t, struct shard_state *state,
-                             uint64_t seq, struct shard_rows rows, bool flip,
-                             const struct ledger_entry *entry,
-                             const struct ledger_record *record,
-                             struct df_error *err)
+/* The view's runs after the entry: how often it holds each, and which go. */
+static enum df_status settle_runs(struct store_txn *t, const struct overlay *o,
+                                  const struct shard_step *step,
+                                  struct df_error *err)
 {
+    const struct ledger_entry *e = step->entry;
     enum df_status status = DF_OK;
+    size_t n = e == NULL ? 0 : ledger_effects(e);
 
-    if (flip) {
-        status = store_empty(t, shard_rows_table(state), err);
-        state->active = 1 - state->active;
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
+        status = runs_move(t, ledger_effect(e, i), err);
     }
-    state->seq = seq;
-    state->rows = rows.rows;
-    state->digest = rows.digest;
-    state->prepared = 0;
-    state->prepared_rows = 0;
-    state->prepared_digest = (struct hash128){ 0, 0 };
-    if (status == DF_OK) {
-        status = shard_state_store(t, state, err);
-    }
-    if (status == DF_OK && entry != NULL) {
-        status = runs_settle(t, entry, err);
-    }
-    if (status == DF_OK && record != NULL) {
-        status = ledger_table_put(t, record, err);
+    n = e == NULL || step->keep_drops ? 0 : ledger_drops(e);
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
+        uint64_t run = ledger_drop(e, i);
+
+        status = runs_let_go(t, run, overlay_uses(o, run), err);
     }
     return status;
 }
 
-enum df_status shard_effects_open(struct shard_effects *s, struct store *store,
-                                  struct row_shape shape,
-                                  const struct ledger_entry *e,
-                                  struct store_txn *own_t,
-                                  struct df_error *err)
+/* The overlay is in the rows now. */
+static enum df_status empty_overlay(struct store_txn *t, struct overlay *o,
+                                    const struct shard_state *state, bool flip,
+                                    struct df_error *err)
+{
+    enum df_status status =
+        flip ? DF_OK : overlay_stop_folding(t, o, state, err);
+
+    o->folding = 0;
+    return status == DF_OK && o->count > 0
+               ? overlay_replace(t, o, 0, o->count, NULL, err)
+               : status;
+}
+
+static enum df_status settle_overlay(struct store_txn *t, struct overlay *o,
+                                     const struct shard_state *state,
+                                     const struct shard_step *step,
+                                     struct df_error *err)
+{
+    if (!step->defer) {
+        return empty_overlay(t, o, state, step->flip, err);
+    }
+    overlay_defer(o, step->entry);
+    return overlay_store(t, o, err);
+}
+
+static void step_state(struct shard_state *state,
+                       const struct shard_step *step)
+{
+    state->seq = step->seq;
+    state->digest = step->rows.digest;
+    if (step->defer) {
+        return;
+    }
+    state->active = step->flip ? 1 - state->active : state->active;
+    state->rows = step->rows.rows;
+    state->magnitude = step->rows.magnitude;
+    state->settled = step->seq;
+    state->prepared = 0;
+    state->prepared_rows = 0;
+    state->prepared_magnitude = 0;
+    state->prepared_digest = (struct hash128){ 0, 0 };
+}
+
+enum df_status shard_advance(struct store_txn *t, struct shard_state *state,
+                             const struct shard_step *step,
+                             struct df_error *err)
+{
+    struct overlay o;
+    enum df_status status = overlay_load(t, &o, err);
+
+    if (status == DF_OK && step->flip) {
+        status = store_empty(t, shard_rows_table(state), err);
+    }
+    if (status == DF_OK) {
+        status = settle_overlay(t, &o, state, step, err);
+    }
+    step_state(state, step);
+    if (status == DF_OK) {
+        status = shard_state_store(t, state, err);
+    }
+    if (status == DF_OK) {
+        status = settle_runs(t, &o, step, err);
+    }
+    if (status == DF_OK && step->record != NULL) {
+        status = ledger_table_put(t, step->record, err);
+    }
+    if (status == DF_OK && step->record != NULL && step->entry != NULL &&
+        step->entry->compact_us > 0) {
+        status = meta_number_store(t, "compact_us", 0, err);
+    }
+    return status;
+}
+
+/* ---- what is folded ---- */
+
+static enum df_status open_overlay(struct shard_effects *s,
+                                   struct df_error *err)
+{
+    enum df_status status = overlay_load(s->read, &s->overlay, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    overlay_terms(&s->overlay, s->overlay.count, s->terms);
+    return overlay_sum(s->read, &s->overlay, 0, s->overlay.count, &s->all,
+                       err);
+}
+
+static enum df_status open_sum(struct shard_effects *s, struct row_shape shape,
+                               const struct ledger_entry *e,
+                               struct store_txn *own_t, struct df_error *err)
 {
     size_t n = ledger_effects(e);
     struct runs_from from = { .shape = shape,
+                              .t = s->read,
                               .own_t = own_t,
                               .own = own_t == NULL ? 0 : e->seq };
     struct runs_term *terms = calloc(n + 1, sizeof *terms);
     enum df_status status;
 
-    *s = (struct shard_effects){ 0 };
     if (terms == NULL) {
         return error_no_memory(err);
     }
@@ -80,12 +158,27 @@ enum df_status shard_effects_open(struct shard_effects *s, struct store *store,
         terms[i] =
             (struct runs_term){ .seq = effect.seq, .minus = effect.minus };
     }
+    status = runs_sum_open(&s->sum, &from, terms, n, err);
+    free(terms);
+    return status;
+}
+
+enum df_status shard_effects_open(struct shard_effects *s, struct store *store,
+                                  struct row_shape shape,
+                                  const struct ledger_entry *e,
+                                  struct store_txn *own_t,
+                                  struct df_error *err)
+{
+    enum df_status status;
+
+    *s = (struct shard_effects){ 0 };
     status = store_begin(&s->read, store, STORE_READ, err);
     if (status == DF_OK) {
-        from.t = s->read;
-        status = runs_sum_open(&s->sum, &from, terms, n, err);
+        status = open_overlay(s, err);
     }
-    free(terms);
+    if (status == DF_OK && e != NULL) {
+        status = open_sum(s, shape, e, own_t, err);
+    }
     if (status != DF_OK) {
         shard_effects_close(s);
     }
@@ -99,8 +192,42 @@ void shard_effects_close(struct shard_effects *s)
     *s = (struct shard_effects){ 0 };
 }
 
-/* Adds what the pending entry's effects come to in place. */
-static enum df_status add_effects(struct view *v, unsigned shard,
+void shard_effects_give(struct shard_effects *s, struct fold *f)
+{
+    if (s->sum.run != NULL) {
+        f->run = s->sum.run;
+        f->known_digest = &s->sum.all.digest;
+    }
+    f->overlay = (struct shard_run_from){
+        .shape = f->shape,
+        .t = s->read,
+        .table = shard_rows_table(f->state),
+        .terms = s->terms,
+        .count = s->overlay.count,
+    };
+    f->overlay_magnitude = s->all.magnitude;
+}
+
+/* ---- finishing ---- */
+
+static enum df_status open_pending_run(struct view *v, unsigned shard,
+                                       struct pending *p, struct fold *f,
+                                       struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    if (p->runs[shard].fd < 0) {
+        status = pending_open_rows(p, v, shard, false, err);
+    }
+    return status == DF_OK ? run_reader_open(&f->run, f->shape,
+                                             &p->runs[shard], RUN_BUFFER, err)
+                           : status;
+}
+
+/* Adds the shard's pending run, or what the entry's effects come to, in
+ * place. What is negative was allowed when the batch was decided. */
+static enum df_status add_pending(struct view *v, unsigned shard,
+                                  struct pending *p,
                                   const struct ledger_entry *e,
                                   struct store_txn *t,
                                   const struct shard_state *state,
@@ -109,47 +236,28 @@ static enum df_status add_effects(struct view *v, unsigned shard,
 {
     struct install_negatives none = { 0 };
     struct shard_effects effects;
+    struct run_source *own = NULL;
     struct fold f = { .shape = v->definition.shape,
+                      .state = state,
                       .allow_negative = true,
                       .negatives = &none };
-    enum df_status status =
-        shard_effects_open(&effects, v->stores[shard], f.shape, e, NULL, err);
+    enum df_status status = shard_effects_open(
+        &effects, v->stores[shard], f.shape, p->kept ? e : NULL, NULL, err);
 
-    if (status == DF_OK) {
-        f.run = effects.sum.run;
-        f.known_digest = &effects.sum.all.digest;
-        status = fold_increment(&f, t, shard_rows_table(state), err);
-        *rows = shard_after(state, &f);
-        shard_effects_close(&effects);
+    if (status != DF_OK) {
+        return status;
     }
-    return status;
-}
-
-/* Adds the shard's pending run in place. What is negative was allowed when
- * the batch was decided. */
-static enum df_status add_run(struct view *v, unsigned shard,
-                              struct pending *p, struct store_txn *t,
-                              const struct shard_state *state,
-                              struct shard_rows *rows, struct df_error *err)
-{
-    struct install_negatives none = { 0 };
-    struct fold f = { .shape = v->definition.shape,
-                      .allow_negative = true,
-                      .negatives = &none };
-    enum df_status status = DF_OK;
-
-    if (p->runs[shard].fd < 0) {
-        status = pending_open_rows(p, v, shard, false, err);
+    if (!p->kept) {
+        status = open_pending_run(v, shard, p, &f, err);
+        own = f.run;
     }
     if (status == DF_OK) {
-        status =
-            run_reader_open(&f.run, f.shape, &p->runs[shard], RUN_BUFFER, err);
+        shard_effects_give(&effects, &f);
+        status = fold_increment(&f, t, err);
+        *rows = shard_after(&f);
     }
-    if (status == DF_OK) {
-        status = fold_increment(&f, t, shard_rows_table(state), err);
-        *rows = shard_after(state, &f);
-        run_reader_close(f.run);
-    }
+    run_reader_close(own);
+    shard_effects_close(&effects);
     return status;
 }
 
@@ -177,20 +285,24 @@ static enum df_status try_finish(struct view *v, unsigned shard,
         return status;
     }
     rows = (struct shard_rows){ .rows = state.prepared_rows,
+                                .magnitude = state.prepared_magnitude,
                                 .digest = state.prepared_digest };
     if (state.seq + 1 != p->seq || (p->prepared && state.prepared != p->seq)) {
         status = error_set(err, DF_STATE,
                            "%s: shard %u is not where its ledger says: "
                            "restore the view from a copy, or make it anew",
                            v->path, shard);
-    } else if (!p->prepared && p->kept) {
-        status = add_effects(v, shard, &entry, t, &state, &rows, err);
     } else if (!p->prepared) {
-        status = add_run(v, shard, p, t, &state, &rows, err);
+        status = add_pending(v, shard, p, &entry, t, &state, &rows, err);
     }
     if (status == DF_OK) {
-        status = shard_advance(t, &state, p->seq, rows, p->prepared, &entry,
-                               record, err);
+        status = shard_advance(t, &state,
+                               &(struct shard_step){ .seq = p->seq,
+                                                     .rows = rows,
+                                                     .flip = p->prepared,
+                                                     .entry = &entry,
+                                                     .record = record },
+                               err);
     }
     if (status != DF_OK) {
         store_abort(t);

@@ -40,9 +40,11 @@ static enum df_status begin(struct fold *f, struct df_error *err)
     f->added = 0;
     f->changed = 0;
     f->removed = 0;
+    f->rows = 0;
+    f->magnitude = 0;
     f->negatives->count = 0;
     buf_reset(&f->negatives->keys);
-    return f->run->rewind(f->run, err);
+    return f->run == NULL ? DF_OK : f->run->rewind(f->run, err);
 }
 
 /* Appends the full row key of a row to out (reset before). */
@@ -57,7 +59,12 @@ static enum df_status full_key(const struct row *row, struct buf *out,
 static enum df_status next_row(struct fold *f, struct buf *key,
                                const struct row **row, struct df_error *err)
 {
-    enum df_status status = f->run->next(f->run, row, err);
+    enum df_status status = DF_OK;
+
+    *row = NULL;
+    if (f->run != NULL) {
+        status = f->run->next(f->run, row, err);
+    }
     struct bytes whole;
 
     if (status != DF_OK || *row == NULL) {
@@ -126,21 +133,11 @@ static enum df_status finish(struct fold *f, struct df_error *err)
     return DF_INPUT;
 }
 
-/* What becomes of old (NULL: no row) when the run's row is added to it.
- * Notes where that may not be. */
-static enum df_status add(struct fold *f, const struct row *old,
-                          const struct row *row, int64_t *values,
-                          struct df_error *err)
+/* What becomes of the values of a row (all zeros where there is none) when the
+ * run's row is added to them. Notes where that may not be. */
+static enum df_status add(struct fold *f, const struct row *row,
+                          int64_t *values, struct df_error *err)
 {
-    size_t size = f->shape.components * sizeof *values;
-
-    if (old == NULL) {
-        memset(values, 0, size);
-    } else if (!bytes_equal(old->tail, row->tail)) {
-        return row_collision(err, f->shape, row->head, row->tail);
-    } else {
-        memcpy(values, old->values, size);
-    }
     if (!row_values_add(f->shape, values, row->values)) {
         return row_overflow(err, f->shape, row->head, row->tail);
     }
@@ -150,68 +147,179 @@ static enum df_status add(struct fold *f, const struct row *old,
     return DF_OK;
 }
 
-/* Counts what became of a row; tells whether there is one now. */
-static bool count_change(struct fold *f, bool was_there, const int64_t *values)
+/* Counts what the run made of a row of the view. */
+static void count_change(struct fold *f, bool was_there, bool is_there)
 {
-    if (row_values_zero(f->shape.components, values)) {
+    if (!is_there) {
         f->removed++;
-        return false;
+    } else {
+        f->changed += was_there ? 1 : 0;
+        f->added += was_there ? 0 : 1;
     }
-    f->changed += was_there ? 1 : 0;
-    f->added += was_there ? 0 : 1;
-    return true;
 }
 
 /* ---- in place ---- */
 
-static enum df_status increment_row(struct fold *f, struct rows_editor *e,
-                                    const struct row *row,
+/* A head that the run, the overlay or both have, on its way. */
+struct increment {
+    struct fold *f;
+    struct rows_editor *editor;
+    struct runs_sum sum;        /* of the overlay */
+    const struct row *from_run; /* one ahead; NULL past the last */
+    const struct row *deferred;
+    struct buf key;
+    uint64_t looked; /* rows of the overlay, for the stop flag */
+    uint64_t run_magnitude;
+};
+
+static enum df_status next_from_run(struct increment *n, struct df_error *err)
+{
+    enum df_status status = next_row(n->f, &n->key, &n->from_run, err);
+
+    if (status == DF_OK && n->from_run != NULL) {
+        uint64_t one = row_values_magnitude(n->f->shape, n->from_run->values);
+
+        n->run_magnitude = one > n->run_magnitude ? one : n->run_magnitude;
+    }
+    return status;
+}
+
+static enum df_status next_deferred(struct increment *n, struct df_error *err)
+{
+    n->deferred = NULL;
+    if (n->sum.run == NULL) {
+        return DF_OK;
+    }
+    if (stopped(n->f, ++n->looked)) {
+        return interrupted(err);
+    }
+    return n->sum.run->next(n->sum.run, &n->deferred, err);
+}
+
+static enum df_status increment_open(struct increment *n, struct store_txn *t,
+                                     struct df_error *err)
+{
+    struct fold *f = n->f;
+    struct runs_from from = { .shape = f->shape, .t = f->overlay.t };
+    enum df_status status = begin(f, err);
+
+    f->rows = f->state->rows;
+    if (status == DF_OK) {
+        status = rows_editor_open(&n->editor, t, shard_rows_table(f->state),
+                                  f->shape.components, err);
+    }
+    if (status == DF_OK && f->overlay.count > 0) {
+        status = runs_sum_open(&n->sum, &from, f->overlay.terms,
+                               f->overlay.count, err);
+    }
+    if (status == DF_OK) {
+        status = next_deferred(n, err);
+    }
+    return status == DF_OK ? next_from_run(n, err) : status;
+}
+
+static void increment_close(struct increment *n)
+{
+    runs_sum_close(&n->sum);
+    rows_editor_close(n->editor);
+    buf_fini(&n->key);
+}
+
+/* Adds a row to values, those of a row with the same head. */
+static enum df_status add_same(const struct fold *f, const struct row *row,
+                               const struct row *other, int64_t *values,
+                               struct df_error *err)
+{
+    if (!bytes_equal(row->tail, other->tail)) {
+        return row_collision(err, f->shape, row->head, row->tail);
+    }
+    return row_values_add(f->shape, values, row->values)
+               ? DF_OK
+               : row_overflow(err, f->shape, row->head, row->tail);
+}
+
+/* Changes the row of one head: `deferred`, `from_run` or both are given. */
+static enum df_status increment_row(struct increment *n,
+                                    const struct row *deferred,
+                                    const struct row *from_run,
                                     struct df_error *err)
 {
-    int64_t values[DF_COMPONENTS_MAX];
+    struct fold *f = n->f;
+    const struct row *some = from_run != NULL ? from_run : deferred;
+    int64_t values[DF_COMPONENTS_MAX] = { 0 };
     const struct row *old;
-    enum df_status status = rows_editor_find(e, row->head, &old, err);
+    bool was_there;
+    bool is_there;
+    enum df_status status = rows_editor_find(n->editor, some->head, &old, err);
 
-    if (status == DF_OK) {
-        status = add(f, old, row, values, err);
+    if (status == DF_OK && old != NULL) {
+        status = add_same(f, old, some, values, err);
     }
-    if (status != DF_OK || f->negatives->count > 0 ||
-        !count_change(f, old != NULL, values)) {
+    if (status == DF_OK && deferred != NULL) {
+        status = add_same(f, deferred, some, values, err);
+    }
+    was_there = !row_values_zero(f->shape.components, values);
+    if (status == DF_OK && from_run != NULL) {
+        status = add(f, from_run, values, err);
+    }
+    if (status != DF_OK || f->negatives->count > 0) {
         return status;
     }
-    return rows_editor_put(e,
-                           &(struct row){ .head = row->head,
-                                          .tail = row->tail,
+    is_there = !row_values_zero(f->shape.components, values);
+    if (from_run != NULL) {
+        count_change(f, was_there, is_there);
+    }
+    f->rows += is_there ? 1 : 0;
+    f->rows -= old != NULL ? 1 : 0;
+    if (!is_there) {
+        return DF_OK;
+    }
+    return rows_editor_put(n->editor,
+                           &(struct row){ .head = some->head,
+                                          .tail = some->tail,
                                           .values = values },
                            err);
 }
 
-enum df_status fold_increment(struct fold *f, struct store_txn *t,
-                              enum store_table rows, struct df_error *err)
+/* The next head of run and overlay. */
+static enum df_status increment_next(struct increment *n, struct df_error *err)
 {
-    const struct row *row = NULL;
-    struct rows_editor *e = NULL;
-    struct buf key = { 0 };
-    enum df_status status = begin(f, err);
+    int order = n->deferred == NULL ? -1
+                : n->from_run == NULL
+                    ? 1
+                    : bytes_compare(n->from_run->head, n->deferred->head);
+    enum df_status status =
+        increment_row(n, order >= 0 ? n->deferred : NULL,
+                      order <= 0 ? n->from_run : NULL, err);
 
-    if (status == DF_OK) {
-        status = rows_editor_open(&e, t, rows, f->shape.components, err);
+    if (status == DF_OK && order >= 0) {
+        status = next_deferred(n, err);
     }
-    while (status == DF_OK) {
-        status = next_row(f, &key, &row, err);
-        if (status != DF_OK || row == NULL) {
-            break;
-        }
-        status = increment_row(f, e, row, err);
+    if (status == DF_OK && order <= 0) {
+        status = next_from_run(n, err);
+    }
+    return status;
+}
+
+enum df_status fold_increment(struct fold *f, struct store_txn *t,
+                              struct df_error *err)
+{
+    struct increment n = { .f = f };
+    enum df_status status = increment_open(&n, t, err);
+
+    while (status == DF_OK && (n.deferred != NULL || n.from_run != NULL)) {
+        status = increment_next(&n, err);
     }
     if (status == DF_OK) {
         status = finish(f, err);
     }
     if (status == DF_OK) {
-        status = rows_editor_end(e, err);
+        status = rows_editor_end(n.editor, err);
     }
-    rows_editor_close(e);
-    buf_fini(&key);
+    f->magnitude = row_magnitude_add(
+        row_magnitude_add(f->state->magnitude, f->overlay_magnitude),
+        n.run_magnitude);
+    increment_close(&n);
     return status;
 }
 
@@ -279,36 +387,47 @@ static enum df_status appender_add(struct appender *a, const struct row *row,
     return status == DF_OK ? appender_begin(a, err) : status;
 }
 
-/* The old rows, one ahead. */
+/* The view's old rows, one ahead. */
 struct old_rows {
     struct store_txn *t;
-    struct rows_reader *rows;
+    struct shard_run rows;
     const struct row *row; /* NULL past the last */
 };
 
 static enum df_status old_rows_next(struct old_rows *o, struct df_error *err)
 {
-    return rows_reader_next(o->rows, &o->row, err);
+    return o->rows.run->next(o->rows.run, &o->row, err);
 }
 
-static enum df_status old_rows_open(struct old_rows *o, struct store *s,
-                                    enum store_table table,
-                                    unsigned components, struct df_error *err)
+static enum df_status old_rows_open(struct old_rows *o, const struct fold *f,
+                                    struct store *s, struct df_error *err)
 {
+    struct shard_run_from from = f->overlay;
     enum df_status status = store_begin(&o->t, s, STORE_READ, err);
 
+    from.shape = f->shape;
+    from.t = o->t;
+    from.table = shard_rows_table(f->state);
     if (status == DF_OK) {
-        status = rows_reader_open(&o->rows, o->t, table, components, err);
+        status = shard_run_open(&o->rows, &from, err);
     }
-    return status == DF_OK
-               ? rows_reader_seek(o->rows, bytes_of(NULL, 0), &o->row, err)
-               : status;
+    return status == DF_OK ? old_rows_next(o, err) : status;
 }
 
 static void old_rows_close(struct old_rows *o)
 {
-    rows_reader_close(o->rows);
+    shard_run_close(&o->rows);
     store_abort(o->t);
+}
+
+static enum df_status append(struct fold *f, struct appender *a,
+                             const struct row *row, struct df_error *err)
+{
+    uint64_t one = row_values_magnitude(f->shape, row->values);
+
+    f->magnitude = one > f->magnitude ? one : f->magnitude;
+    f->rows++;
+    return appender_add(a, row, err);
 }
 
 /* Old rows that come before the run's next (all of them: row NULL) stay as
@@ -323,7 +442,7 @@ static enum df_status keep_before(struct fold *f, struct appender *a,
     while (status == DF_OK && o->row != NULL &&
            (row == NULL || bytes_compare(o->row->head, row->head) < 0)) {
         if (f->negatives->count == 0) {
-            status = appender_add(a, o->row, err);
+            status = append(f, a, o->row, err);
         }
         if (status == DF_OK && stopped(f, ++kept)) {
             status = interrupted(err);
@@ -340,22 +459,29 @@ static enum df_status merge_row(struct fold *f, struct appender *a,
                                 struct old_rows *o, const struct row *row,
                                 struct df_error *err)
 {
-    int64_t values[DF_COMPONENTS_MAX];
+    int64_t values[DF_COMPONENTS_MAX] = { 0 };
     bool same = o->row != NULL && bytes_equal(o->row->head, row->head);
-    enum df_status status = add(f, same ? o->row : NULL, row, values, err);
+    bool is_there;
+    enum df_status status =
+        same ? add_same(f, o->row, row, values, err) : DF_OK;
 
+    if (status == DF_OK) {
+        status = add(f, row, values, err);
+    }
     if (status == DF_OK && same) {
         status = old_rows_next(o, err);
     }
-    if (status != DF_OK || f->negatives->count > 0 ||
-        !count_change(f, same, values)) {
+    if (status != DF_OK || f->negatives->count > 0) {
         return status;
     }
-    return appender_add(a,
-                        &(struct row){ .head = row->head,
-                                       .tail = row->tail,
-                                       .values = values },
-                        err);
+    is_there = !row_values_zero(f->shape.components, values);
+    count_change(f, same, is_there);
+    return is_there ? append(f, a,
+                             &(struct row){ .head = row->head,
+                                            .tail = row->tail,
+                                            .values = values },
+                             err)
+                    : DF_OK;
 }
 
 static enum df_status merge_all(struct fold *f, struct appender *a,
@@ -378,12 +504,11 @@ static enum df_status merge_all(struct fold *f, struct appender *a,
     return status == DF_OK ? finish(f, err) : status;
 }
 
-enum df_status fold_overwrite(struct fold *f, struct store *s,
-                              const struct shard_state *state, size_t chunk,
+enum df_status fold_overwrite(struct fold *f, struct store *s, size_t chunk,
                               struct store_txn **last, struct df_error *err)
 {
     struct appender a = { .store = s,
-                          .table = shard_other_table(state),
+                          .table = shard_other_table(f->state),
                           .components = f->shape.components,
                           .chunk = chunk };
     struct old_rows o = { 0 };
@@ -391,8 +516,7 @@ enum df_status fold_overwrite(struct fold *f, struct store *s,
 
     *last = NULL;
     if (status == DF_OK) {
-        status =
-            old_rows_open(&o, s, shard_rows_table(state), a.components, err);
+        status = old_rows_open(&o, f, s, err);
     }
     if (status == DF_OK) {
         status = appender_begin(&a, err);
@@ -406,4 +530,36 @@ enum df_status fold_overwrite(struct fold *f, struct store *s,
     }
     appender_abort(&a);
     return status;
+}
+
+/* ---- looking only ---- */
+
+enum df_status fold_check(struct fold *f, struct df_error *err)
+{
+    struct shard_run view = { 0 };
+    const struct row *row = NULL;
+    enum df_status status = begin(f, err);
+
+    if (status == DF_OK) {
+        status = shard_run_open(&view, &f->overlay, err);
+    }
+    while (status == DF_OK &&
+           (status = f->run->next(f->run, &row, err)) == DF_OK &&
+           row != NULL) {
+        int64_t values[DF_COMPONENTS_MAX];
+        bool found;
+
+        f->run_rows++;
+        if (stopped(f, f->run_rows)) {
+            status = interrupted(err);
+        } else if (row->values[0] < 0 && !f->allow_negative) {
+            status =
+                shard_run_find(&view, &f->overlay, row, values, &found, err);
+            if (status == DF_OK) {
+                status = add(f, row, values, err);
+            }
+        }
+    }
+    shard_run_close(&view);
+    return status == DF_OK ? finish(f, err) : status;
 }

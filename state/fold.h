@@ -5,7 +5,9 @@
  * active table and changes it in place, so its cost follows the run;
  * fold_overwrite merges the active table and the run into the other table,
  * packed and in order, so its cost follows the view. Neither makes anything
- * visible: that is install's part.
+ * visible: that is install's part. Where the view has an overlay (overlay.h)
+ * both fold that in as well. fold_check changes nothing: it tells whether the
+ * run may be deferred.
  *
  * A negative row - the run lowers its first component below zero - is, unless
  * allowed, noted in `negatives`; then the fold goes on looking for more
@@ -16,23 +18,31 @@
 
 #include "state/install.h"
 #include "state/meta.h"
+#include "state/table_run.h"
 
 struct fold {
     struct row_shape shape;
-    struct run_source *run;  /* rewound by the fold */
+    struct run_source *run;  /* rewound by the fold; NULL: the overlay alone */
     struct run_writer *copy; /* gets every row of the run; NULL for none */
     /* Of the run, where it is known; NULL: it is computed. */
     const struct hash128 *known_digest;
+    const struct shard_state *state; /* of the shard, before */
+    /* The overlay: where it is read, and what it is. */
+    struct shard_run_from overlay;
+    uint64_t overlay_magnitude;
     bool allow_negative;
     struct install_negatives *negatives;
     const volatile sig_atomic_t *stop; /* NULL for none */
 
-    /* Results. */
+    /* Results. What became of the view's rows by the run ... */
     struct hash128 digest; /* of the run */
     uint64_t run_rows;
     uint64_t added;
     uint64_t changed;
     uint64_t removed;
+    /* ... and of the table. */
+    uint64_t rows;
+    uint64_t magnitude;
 };
 
 /* Puts what a shard's fold found with what the others did; from is empty
@@ -42,7 +52,6 @@ void fold_give_negatives(struct install_negatives *from,
 
 /* Within a write transaction of the shard. */
 enum df_status fold_increment(struct fold *f, struct store_txn *t,
-                              enum store_table rows,
                               struct df_error *err) DF_MUST_CHECK;
 
 /*
@@ -51,9 +60,12 @@ enum df_status fold_increment(struct fold *f, struct store_txn *t,
  * transaction is left open in *last for the caller to make the table count
  * with it (NULL on failure). No transaction may be open before.
  */
-enum df_status fold_overwrite(struct fold *f, struct store *s,
-                              const struct shard_state *state, size_t chunk,
+enum df_status fold_overwrite(struct fold *f, struct store *s, size_t chunk,
                               struct store_txn **last,
                               struct df_error *err) DF_MUST_CHECK;
+
+/* Looks up the rows that the run lowers, and no others. Of the results it
+ * sets run_rows alone; the digest must be known. */
+enum df_status fold_check(struct fold *f, struct df_error *err) DF_MUST_CHECK;
 
 #endif

@@ -92,6 +92,7 @@ static enum df_status is_told(struct snapshot *s, const struct ledger_entry *e,
 
         status =
             runs_get(s->txns[0], ledger_effect(e, i).seq, &kept, told, err);
+        *told = *told && kept.kept;
     }
     return status;
 }
@@ -341,6 +342,7 @@ static enum df_status show_state(struct snapshot *s, uint64_t seq,
     if (status == DF_OK && found) {
         s->state = (struct snapshot_state){ .seq = seq,
                                             .rows = e.rows,
+                                            .unfolded = e.unfolded,
                                             .digest = e.view_after };
     }
     return status;
@@ -419,7 +421,7 @@ enum df_status snapshot_show_base(struct snapshot *s, struct df_error *err)
 
 void snapshot_show_now(struct snapshot *s)
 {
-    snapshot_close_finders(s);
+    snapshot_close_shown(s);
     free(s->terms);
     s->terms = NULL;
     s->term_count = 0;

@@ -3,8 +3,8 @@
  *
  * A batch is visible when shard 0's transaction with its ledger entry has
  * committed. With one shard that is all: rows and entry are one transaction.
- * With several, a crash between two commits must not leave half a batch, so
- * there are three steps:
+ * With several, a crash between two commits must not leave half a batch. Rows
+ * that were changed cannot be put back, so there are three steps:
  *
  *   prepare   every shard folds its run into a transaction that stays open,
  *             and copies the run to a file; or, for an overwrite, fills and
@@ -16,7 +16,8 @@
  * Before `decide` nothing has happened, after it everything will: a crash, a
  * full disk or a full map after it is made good by shard_finish, here or in
  * the next writer (recover.c), from the files and without the batch's
- * source. Readers take only sets of shards with equal numbers (snapshot.c).
+ * source. Readers take only sets of shards that can be seen as of one batch
+ * (snapshot.c); after changes in place that is the batch that the shard is at.
  *
  * Example, shards 0 1 2 at batch 7, applying 8; a crash comes at each line:
  *
@@ -26,162 +27,58 @@
  *     commit shard 1               7 8 8   next run: adds 8 to 0
  *     commit shard 0 with entry 8  8 8 8   next run: removes pending.run
  *
- * Where runs are kept (runs.h) the batch's own run goes to the shard's store
- * first, and what is folded are the entry's effects, read from there: its own
- * run, usually, and what leaves a window. With several shards that store is
+ * A deferred batch changes no row. Its run is stored, and the overlay
+ * (overlay.h) tells readers to add it, in one transaction per shard; shard 0's
+ * decides, and no file is needed. Who is ahead of shard 0 can be seen as it
+ * was, by leaving out what came last, and be put there:
+ *
+ *     prepare: runs stored         7 7 7   readers 7, next run: drops them
+ *     commit shard 2               7 7 8+  readers 7, next run: 2 goes back
+ *     commit shard 1               7 8+ 8+ readers 7, next run: both do
+ *     commit shard 0 with entry 8  8 8 8   readers 8
+ *     drop what entry 8 drops      8 8 8   next run: drops the rest of it
+ *
+ * The last line is for history (runs.h): a run that is dropped could not be
+ * brought back, so drops wait for the decision. What is folded later, by the
+ * next batch of another method or by compaction (compact.h), changes nothing
+ * that can be seen, and each shard does it when it likes.
+ *
+ * Where runs are kept the batch's own run goes to the shard's store first,
+ * and what is folded are the entry's effects, read from there: its own run,
+ * usually, and what leaves a window. With several shards that store is
  * committed before `decide`, in place of the files: a run whose number is
  * above its shard's is not decided, and nobody looks at it.
- *
- * LMDB keeps the pages a transaction has changed in memory until it commits,
- * which in-place increments of a large run would overrun; install foresees
- * that and overwrites instead, in chunks.
  */
 #include "state/install.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "state/commit.h"
-
-/* LMDB would write dirty pages out and read them back above 131,071 of them;
- * chunks of an overwrite are between these. */
-#define DIRTY_MAX ((uint64_t)400 << 20)
-#define DIRTY_MIN ((uint64_t)4 << 20)
-#define CHUNK_MAX ((uint64_t)32 << 20)
-
-/* One shard at work. Written by the thread that has the shard, read by the
- * others behind a barrier. */
-struct shard_work {
-    struct store *store;
-    struct store_txn *t;      /* open between prepare and commit, or NULL */
-    struct shard_state state; /* before the batch */
-    bool overwrite;
-    struct run_writer *writer;
-    struct kept_run kept; /* the batch's own run, where it is kept */
-    struct shard_effects effects;
-    struct install_negatives negatives;
-    struct fold fold;
-    enum df_status status;
-    struct df_error err;
-};
-
-struct work {
-    struct view *v;
-    struct install_batch *b;
-    unsigned shards;
-    uint64_t memory; /* for dirty pages, per shard */
-    bool decided;
-    bool overwrite;
-    bool from_kept; /* what is folded comes from kept runs */
-    struct pending pending;
-    int64_t begun_us;
-    struct shard_work shard[VIEW_SHARDS_MAX];
-    enum df_status status;
-    struct df_error *err;
-};
-
-/* ---- plan: does an increment fit? ---- */
-
-/* What is folded, and kept, in a shard at most. */
-struct load {
-    uint64_t rows;
-    uint64_t bytes;
-    uint64_t kept_bytes;
-};
-
-/* Bytes of pages that an increment by that many rows is likely to dirty: leaf
- * pages hit by as many seeks, if they fall evenly, and room for new rows. */
-static double dirty_bytes(const struct store_size *size,
-                          const struct load *load)
-{
-    double leaves = (double)size->leaf_pages;
-    double hit =
-        leaves == 0 ? 0 : leaves * (1 - exp(-(double)load->rows / leaves));
-    /* Pages of a tree that grows at random are about two thirds full. */
-    double fresh = 1.5 * ((double)load->bytes + 10 * (double)load->rows);
-
-    return hit * 1.2 * size->page_size + fresh;
-}
-
-/* Adds the kept runs that the entry adds or subtracts beside its own. */
-static enum df_status weigh_effects(struct work *w, struct store_txn *t,
-                                    struct load *load, struct df_error *err)
-{
-    const struct ledger_entry *e = w->b->entry;
-    enum df_status status = DF_OK;
-
-    for (size_t i = 0; status == DF_OK && i < ledger_effects(e); i++) {
-        struct kept_run kept = { 0 };
-        bool found;
-
-        status = runs_get(t, ledger_effect(e, i).seq, &kept, &found, err);
-        if (status == DF_OK && found) {
-            load->rows += kept.rows;
-            load->bytes += kept.bytes;
-        }
-    }
-    return status;
-}
-
-static enum df_status look(struct work *w, unsigned i, struct df_error *err)
-{
-    struct shard_work *s = &w->shard[i];
-    struct load load = { .rows = w->b->shards[i].rows_bound,
-                         .bytes = w->b->shards[i].bytes_bound };
-    struct store_size size;
-    struct store_txn *t;
-    enum df_status status = store_begin(&t, s->store, STORE_READ, err);
-
-    if (status != DF_OK) {
-        return status;
-    }
-    status = shard_state_load(t, &s->state, err);
-    if (status == DF_OK) {
-        status = store_table_size(t, shard_rows_table(&s->state), &size, err);
-    }
-    if (status == DF_OK && w->from_kept) {
-        load.kept_bytes = w->b->keep ? load.bytes + 10 * load.rows : 0;
-        status = weigh_effects(w, t, &load, err);
-    }
-    store_abort(t);
-    if (status != DF_OK) {
-        return status;
-    }
-    s->overwrite = w->b->method == INSTALL_OVERWRITE ||
-                   dirty_bytes(&size, &load) > (double)w->memory;
-    /* Twice what the rows take, packed or not, and what they replace; it is
-     * address space. */
-    return store_reserve(
-        s->store,
-        2 * (size.leaf_pages + size.other_pages) * size.page_size +
-            4 * load.bytes + 64 * load.rows + 2 * load.kept_bytes + DIRTY_MIN,
-        err);
-}
-
-/* Looks at every shard before the first is touched. All shards go the same
- * way, so that the ledger can say which. */
-static enum df_status plan(struct work *w)
-{
-    enum df_status status = DF_OK;
-    bool empty = true;
-
-    w->overwrite = false;
-    for (unsigned i = 0; status == DF_OK && i < w->shards; i++) {
-        status = look(w, i, w->err);
-        w->overwrite = w->overwrite || w->shard[i].overwrite;
-        empty = empty && w->shard[i].state.rows == 0;
-    }
-    /* Rows that come in order into an empty view are best packed. */
-    w->overwrite = w->overwrite || empty;
-    w->b->entry->seq = w->shard[0].state.seq + 1;
-    w->b->entry->kept = w->b->keep;
-    w->b->entry->method = w->overwrite ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
-    return status;
-}
+#include "state/install_internal.h"
+#include "state/timings.h"
 
 /* ---- prepare ---- */
+
+static size_t chunk_of(const struct work *w)
+{
+    return (size_t)(w->memory < CHUNK_MAX ? w->memory : CHUNK_MAX);
+}
+
+/* Stores the shard's run. The transaction stays open. */
+static enum df_status store_run(struct work *w, unsigned i,
+                                struct df_error *err)
+{
+    struct shard_work *s = &w->shard[i];
+    const struct runs_put put = { .shape = s->fold.shape,
+                                  .seq = s->state.seq + 1,
+                                  .run = w->b->shards[i].run,
+                                  .chunk = chunk_of(w),
+                                  .keep = w->b->keep,
+                                  .stop = w->b->stop };
+
+    return runs_put(&put, s->store, &s->t, &s->kept, err);
+}
 
 /* Keeps the shard's run. It is committed, unless the rows can follow in the
  * same transaction. */
@@ -189,15 +86,9 @@ static enum df_status keep_run(struct work *w, unsigned i,
                                struct df_error *err)
 {
     struct shard_work *s = &w->shard[i];
-    uint64_t chunk = w->memory < CHUNK_MAX ? w->memory : CHUNK_MAX;
-    const struct runs_put put = { .shape = s->fold.shape,
-                                  .seq = s->state.seq + 1,
-                                  .run = w->b->shards[i].run,
-                                  .chunk = (size_t)chunk,
-                                  .stop = w->b->stop };
-    enum df_status status = runs_put(&put, s->store, &s->t, &s->kept, err);
+    enum df_status status = store_run(w, i, err);
 
-    if (status == DF_OK && (w->shards > 1 || w->overwrite)) {
+    if (status == DF_OK && (w->shards > 1 || w->method == INSTALL_OVERWRITE)) {
         struct store_txn *t = s->t;
 
         s->t = NULL;
@@ -206,22 +97,25 @@ static enum df_status keep_run(struct work *w, unsigned i,
     return status;
 }
 
-/* Makes what the entry's effects come to the run that is folded. */
+/* Makes what the entry's effects come to the run that is folded, and the
+ * overlay what it is folded with. */
 static enum df_status open_effects(struct work *w, unsigned i,
                                    struct df_error *err)
 {
     struct shard_work *s = &w->shard[i];
     enum df_status status = DF_OK;
 
-    if (w->b->keep) {
+    if (w->from_kept && w->b->keep) {
         status = keep_run(w, i, err);
     }
     if (status == DF_OK) {
-        status = shard_effects_open(&s->effects, s->store, s->fold.shape,
-                                    w->b->entry, s->t, err);
+        status =
+            shard_effects_open(&s->effects, s->store, s->fold.shape,
+                               w->from_kept ? w->b->entry : NULL, s->t, err);
     }
-    s->fold.run = s->effects.sum.run;
-    s->fold.known_digest = &s->effects.sum.all.digest;
+    if (status == DF_OK) {
+        shard_effects_give(&s->effects, &s->fold);
+    }
     return status;
 }
 
@@ -243,8 +137,7 @@ static enum df_status prepare_increment(struct work *w, unsigned i,
         status = store_begin(&s->t, s->store, STORE_WRITE, err);
     }
     if (status == DF_OK) {
-        status =
-            fold_increment(&s->fold, s->t, shard_rows_table(&s->state), err);
+        status = fold_increment(&s->fold, s->t, err);
     }
     if (status == DF_OK && s->writer != NULL) {
         int fd = w->pending.runs[i].fd;
@@ -262,16 +155,16 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
                                         struct df_error *err)
 {
     struct shard_work *s = &w->shard[i];
-    uint64_t chunk = w->memory < CHUNK_MAX ? w->memory : CHUNK_MAX;
-    enum df_status status = fold_overwrite(&s->fold, s->store, &s->state,
-                                           (size_t)chunk, &s->t, err);
+    enum df_status status =
+        fold_overwrite(&s->fold, s->store, chunk_of(w), &s->t, err);
 
     if (status != DF_OK || w->shards == 1) {
         return status;
     }
     s->state.prepared = s->state.seq + 1;
-    s->state.prepared_rows = shard_after(&s->state, &s->fold).rows;
-    s->state.prepared_digest = shard_after(&s->state, &s->fold).digest;
+    s->state.prepared_rows = shard_after(&s->fold).rows;
+    s->state.prepared_magnitude = shard_after(&s->fold).magnitude;
+    s->state.prepared_digest = shard_after(&s->fold).digest;
     status = shard_state_store(s->t, &s->state, err);
     if (status == DF_OK) {
         struct store_txn *t = s->t;
@@ -282,21 +175,102 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
     return status;
 }
 
+/* Whether sums of all that lies over each other fit for certain; where that
+ * cannot be told without looking at rows, the run is not deferred. */
+static bool sums_fit(const struct shard_work *s, uint64_t magnitude)
+{
+    uint64_t below =
+        row_magnitude_add(s->state.magnitude, s->effects.all.magnitude);
+
+    return row_magnitude_add(below, magnitude) <= INT64_MAX;
+}
+
+/* The run is stored and lies open in s->t. What has to be seen of it is read
+ * from there. */
+static enum df_status check_deferred(struct work *w, unsigned i,
+                                     struct df_error *err)
+{
+    struct shard_work *s = &w->shard[i];
+    bool has_own = w->b->shards[i].run != NULL;
+    bool looks = !w->b->entry->has_effects ? s->kept.lowers : true;
+    struct run_source *own = NULL;
+    enum df_status status = DF_OK;
+
+    if (!w->b->entry->has_effects) {
+        s->fold.known_digest = &s->kept.digest;
+        s->too_great = !sums_fit(s, s->kept.magnitude);
+    } else {
+        s->too_great = !sums_fit(s, s->effects.sum.all.magnitude);
+    }
+    if (s->too_great || (w->b->allow_negative && has_own) || !looks) {
+        s->fold.digest = *s->fold.known_digest;
+        return DF_OK;
+    }
+    if (!w->b->entry->has_effects) {
+        status = runs_open(&own, s->t, s->fold.shape.components, s->kept.seq,
+                           true, err);
+        s->fold.run = own;
+    }
+    if (status == DF_OK) {
+        status = fold_check(&s->fold, err);
+    }
+    runs_close(own);
+    return status;
+}
+
+static enum df_status prepare_defer(struct work *w, unsigned i,
+                                    struct df_error *err)
+{
+    struct shard_work *s = &w->shard[i];
+    bool has_effects = w->b->entry->has_effects;
+    enum df_status status =
+        w->b->shards[i].run != NULL
+            ? store_run(w, i, err)
+            : store_begin(&s->t, s->store, STORE_WRITE, err);
+
+    if (status == DF_OK) {
+        status =
+            shard_effects_open(&s->effects, s->store, s->fold.shape,
+                               has_effects ? w->b->entry : NULL,
+                               w->b->shards[i].run != NULL ? s->t : NULL, err);
+    }
+    if (status == DF_OK) {
+        shard_effects_give(&s->effects, &s->fold);
+        s->deferred = s->effects.all.rows +
+                      (has_effects ? s->effects.sum.all.rows : s->kept.rows);
+        status = check_deferred(w, i, err);
+    }
+    return status;
+}
+
+static enum df_status prepare_fold(struct work *w, unsigned i,
+                                   struct df_error *err)
+{
+    bool overwrite = w->method == INSTALL_OVERWRITE;
+    enum df_status status = DF_OK;
+
+    if (overwrite || w->from_kept) {
+        status = shard_clear_undecided(w->shard[i].store, overwrite, err);
+    }
+    if (status == DF_OK) {
+        status = open_effects(w, i, err);
+    }
+    if (status == DF_OK) {
+        status = overwrite ? prepare_overwrite(w, i, err)
+                           : prepare_increment(w, i, err);
+    }
+    return status;
+}
+
 static enum df_status try_prepare(struct work *w, unsigned i,
                                   struct df_error *err)
 {
     struct shard_work *s = &w->shard[i];
     enum df_status status = shard_look(s->store, &s->state, err);
 
-    if (status == DF_OK && (w->overwrite || w->from_kept)) {
-        status = shard_clear_undecided(s->store, err);
-    }
-    if (status == DF_OK && w->from_kept) {
-        status = open_effects(w, i, err);
-    }
     if (status == DF_OK) {
-        status = w->overwrite ? prepare_overwrite(w, i, err)
-                              : prepare_increment(w, i, err);
+        status = w->method == INSTALL_DEFER ? prepare_defer(w, i, err)
+                                            : prepare_fold(w, i, err);
     }
     shard_effects_close(&s->effects);
     return status;
@@ -310,10 +284,13 @@ static void prepare(struct work *w, unsigned i)
     s->fold = (struct fold){
         .shape = w->v->definition.shape,
         .run = w->b->shards[i].run,
+        .state = &s->state,
         .allow_negative = w->b->allow_negative,
         .negatives = &s->negatives,
         .stop = w->b->stop,
     };
+    s->deferred = 0;
+    s->too_great = false;
     do {
         pending_close_rows(&w->pending, i);
         s->status = try_prepare(w, i, &s->err);
@@ -327,6 +304,22 @@ static void prepare(struct work *w, unsigned i)
 
 /* ---- decide ---- */
 
+/* What one shard brought, for the entry. */
+static void sum_up_shard(struct work *w, const struct shard_work *s)
+{
+    struct ledger_entry *e = w->b->entry;
+    bool defer = w->method == INSTALL_DEFER;
+
+    e->run_rows += s->kept.seq != 0 ? s->kept.rows : s->fold.run_rows;
+    e->rows_added += s->fold.added;
+    e->rows_changed += s->fold.changed;
+    e->rows_removed += s->fold.removed;
+    e->rows += defer ? s->state.rows : s->fold.rows;
+    e->unfolded += s->deferred;
+    e->view_before = digest_add(e->view_before, s->state.digest);
+    e->view_after = digest_add(e->view_after, s->fold.digest);
+}
+
 static void sum_up(struct work *w)
 {
     struct ledger_entry *e = w->b->entry;
@@ -337,21 +330,14 @@ static void sum_up(struct work *w)
     e->rows_changed = 0;
     e->rows_removed = 0;
     e->rows = 0;
+    e->unfolded = 0;
     e->view_before = (struct hash128){ 0, 0 };
     e->view_after = (struct hash128){ 0, 0 };
     for (unsigned i = 0; i < w->shards; i++) {
-        struct shard_work *s = &w->shard[i];
-
-        e->run_rows += w->b->keep ? s->kept.rows : s->fold.run_rows;
-        e->rows_added += s->fold.added;
-        e->rows_changed += s->fold.changed;
-        e->rows_removed += s->fold.removed;
-        e->rows += shard_after(&s->state, &s->fold).rows;
-        e->view_before = digest_add(e->view_before, s->state.digest);
-        e->view_after = digest_add(e->view_after, s->fold.digest);
+        sum_up_shard(w, &w->shard[i]);
     }
     e->view_after = digest_add(e->view_after, e->view_before);
-    e->rows_seen = true;
+    e->rows_seen = w->method != INSTALL_DEFER;
     e->time = (int64_t)time(NULL);
     e->install_us = (uint64_t)(now - w->begun_us);
     e->measured_us = (uint64_t)(now - w->b->started_us);
@@ -370,10 +356,25 @@ static enum df_status first_failure(struct work *w)
     return DF_OK;
 }
 
+/* A batch that could not be deferred after all: nothing of it is left open,
+ * and the caller goes another way. */
+static bool is_too_great(const struct work *w)
+{
+    for (unsigned i = 0; i < w->shards; i++) {
+        if (w->shard[i].too_great) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum df_status decide(struct work *w)
 {
     enum df_status status = first_failure(w);
 
+    if (status == DF_OK && is_too_great(w)) {
+        status = error_set(w->err, DF_SYSTEM, "a batch cannot be deferred");
+    }
     if (status == DF_OK && w->b->stop != NULL && *w->b->stop != 0) {
         status = error_set(w->err, DF_INTERRUPTED, "interrupted");
     }
@@ -382,12 +383,12 @@ static enum df_status decide(struct work *w)
     }
     sum_up(w);
     w->pending.seq = w->b->entry->seq;
-    w->pending.prepared = w->overwrite;
+    w->pending.prepared = w->method == INSTALL_OVERWRITE;
     w->pending.kept = w->from_kept;
     w->pending.record.record_high = w->b->record_high;
     status = ledger_record_make(&w->pending.record, w->b->entry, w->b->files,
                                 w->b->file_count, w->err);
-    if (status == DF_OK && w->shards > 1) {
+    if (status == DF_OK && w->shards > 1 && w->method != INSTALL_DEFER) {
         status = pending_decide(&w->pending, w->v, w->err);
         w->decided = status == DF_OK;
     }
@@ -402,9 +403,17 @@ static enum df_status commit_open(struct work *w, unsigned i,
 {
     struct shard_work *s = &w->shard[i];
     struct store_txn *t = s->t;
-    enum df_status status = shard_advance(
-        t, &s->state, w->pending.seq, shard_after(&s->state, &s->fold),
-        w->overwrite, w->b->entry, i == 0 ? &w->pending.record : NULL, err);
+    bool defer = w->method == INSTALL_DEFER;
+    const struct shard_step step = {
+        .seq = w->pending.seq,
+        .rows = shard_after(&s->fold),
+        .flip = w->method == INSTALL_OVERWRITE,
+        .defer = defer,
+        .keep_drops = defer && w->shards > 1,
+        .entry = w->b->entry,
+        .record = i == 0 ? &w->pending.record : NULL,
+    };
+    enum df_status status = shard_advance(t, &s->state, &step, err);
 
     s->t = NULL;
     if (status != DF_OK) {
@@ -468,25 +477,93 @@ static void apply(struct work *w)
     }
 }
 
-/* After a failure: nothing of the batch may stay. Errors here are not
- * reported, the next writer tries again. */
+/* After a failure: nothing of the batch may stay. */
+static enum df_status take_back(struct work *w, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    if (w->shards > 1) {
+        pending_remove(w->v);
+    }
+    if (w->method == INSTALL_DEFER && w->shards > 1) {
+        status = view_take_back(w->v, err);
+    }
+    if (status == DF_OK && (w->method != INSTALL_INCREMENT || w->from_kept)) {
+        status = view_clear_undecided(w->v, err);
+    }
+    return status;
+}
+
+/* Errors here are not reported, the next writer tries again. */
 static void clean_up(struct work *w)
 {
     struct df_error ignored;
+    enum df_status status = DF_OK;
 
     if (w->decided && w->status != DF_OK) {
         (void)error_prefix(w->err, w->status,
                            "the batch is decided but not yet in every shard, "
                            "the next run will finish it");
-        return;
-    }
-    if (w->shards > 1) {
+    } else if (w->status != DF_OK) {
+        status = take_back(w, &ignored);
+    } else if (w->shards > 1 && w->method != INSTALL_DEFER) {
         pending_remove(w->v);
+    } else if (w->shards > 1) {
+        status = view_settle_drops(w->v, &ignored);
     }
-    if (w->status != DF_OK && (w->overwrite || w->from_kept)) {
-        enum df_status again = view_clear_undecided(w->v, &ignored);
+    (void)status;
+}
 
-        (void)again;
+/* Whether what failed can be done again: a map was full and has been made
+ * larger, or the batch is not to be deferred. */
+static bool can_go_on(struct work *w)
+{
+    bool more = is_too_great(w);
+
+    if (w->status == DF_OK || w->decided) {
+        return false;
+    }
+    for (unsigned i = 0; i < w->shards; i++) {
+        enum df_status status = DF_OK;
+
+        if (store_grow_if_full(w->shard[i].store, &status, w->err)) {
+            more = true;
+        } else if (status != DF_OK) {
+            return false;
+        }
+    }
+    if (more) {
+        w->status = take_back(w, w->err);
+    }
+    if (more && is_too_great(w)) {
+        /* Seen row by row, the greatest number is known again. */
+        w->method = INSTALL_OVERWRITE;
+        w->b->entry->method = INSTALL_OVERWRITE;
+    }
+    return more && w->status == DF_OK;
+}
+
+/* The commit's time, too. */
+static void note_time(struct work *w)
+{
+    struct ledger_entry *e = w->b->entry;
+    int64_t now = clock_us();
+
+    e->install_us = (uint64_t)(now - w->begun_us);
+    e->measured_us = (uint64_t)(now - w->b->started_us);
+    timings_note(w->v, e);
+}
+
+static void give_negatives(struct work *w, struct install_negatives *to)
+{
+    for (unsigned i = 0; i < w->shards; i++) {
+        struct install_negatives *from = &w->shard[i].negatives;
+
+        if (w->status != DF_INPUT) {
+            from->count = 0;
+            buf_reset(&from->keys);
+        }
+        fold_give_negatives(from, to);
     }
 }
 
@@ -503,30 +580,16 @@ enum df_status install_batch(struct view *v, struct install_batch *b,
     w->v = v;
     w->b = b;
     w->err = err;
-    w->shards = v->definition.shards;
-    w->from_kept = b->keep || b->entry->has_effects;
-    w->begun_us = clock_us();
-    w->memory = b->memory / w->shards;
-    w->memory = w->memory < DIRTY_MIN ? DIRTY_MIN : w->memory;
-    w->memory = w->memory > DIRTY_MAX ? DIRTY_MAX : w->memory;
-    pending_init(&w->pending);
-    for (unsigned i = 0; i < w->shards; i++) {
-        w->shard[i].store = v->stores[i];
-    }
-    w->status = plan(w);
-    do {
-        if (w->status == DF_OK) {
+    install_work_init(w);
+    w->status = install_plan(w);
+    if (w->status == DF_OK) {
+        do {
             apply(w);
-        }
-        /* One shard: the commit itself may have found the map full. */
-    } while (w->status != DF_OK && w->shards == 1 &&
-             store_grow_if_full(w->shard[0].store, &w->status, err));
-    for (unsigned i = 0; i < w->shards; i++) {
-        if (w->status != DF_INPUT) {
-            w->shard[i].negatives.count = 0;
-            buf_reset(&w->shard[i].negatives.keys);
-        }
-        fold_give_negatives(&w->shard[i].negatives, negatives);
+        } while (can_go_on(w));
+    }
+    give_negatives(w, negatives);
+    if (w->status == DF_OK) {
+        note_time(w);
     }
     clean_up(w);
     status = w->status;

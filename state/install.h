@@ -37,8 +37,10 @@ enum { INSTALL_NEGATIVES_MAX = 10000 };
 void install_negatives_fini(struct install_negatives *n);
 
 struct install_batch {
-    enum install_method method;   /* INCREMENT or OVERWRITE; an increment that
-          would dirty more pages than `memory` allows becomes an overwrite */
+    enum install_method method;   /* INCREMENT, OVERWRITE, DEFER or AUTO. What
+            the view or `memory` does not allow becomes an overwrite: an
+            increment that would dirty too many pages, a deferred run whose sums
+            might not fit unseen, and all that comes into an empty view */
     struct install_shard *shards; /* as many as the view has */
     struct ledger_entry *entry;   /* filled but for what install sets; on
         success complete, with the method that was used */
@@ -68,6 +70,25 @@ struct install_batch {
 enum df_status install_batch(struct view *v, struct install_batch *b,
                              struct install_negatives *negatives,
                              struct df_error *err) DF_MUST_CHECK;
+
+/*
+ * What a batch would take that is not reduced yet: the method, and the time
+ * from the reduced run to the commit. Nothing is changed.
+ */
+struct install_guess {
+    enum install_method method; /* as for install_batch */
+    double run_rows;            /* about */
+    size_t memory;
+    unsigned threads;
+};
+struct install_forecast {
+    enum install_method method;
+    uint64_t install_us;
+};
+enum df_status install_forecast(struct view *v,
+                                const struct install_guess *guess,
+                                struct install_forecast *out,
+                                struct df_error *err) DF_MUST_CHECK;
 
 /*
  * Replaces all rows by the runs, with `shards` shards, in a new generation

@@ -73,6 +73,9 @@ static const struct number numbers[] = {
     NUMBER("inst", install_us),
     NUMBER("recs", records),
     NUMBER("skip", records_skipped),
+    NUMBER("unf", unfolded),
+    NUMBER("model", model_us),
+    NUMBER("cmpct", compact_us),
 };
 enum {
     NUMBERS = sizeof numbers / sizeof numbers[0],

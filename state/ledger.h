@@ -22,14 +22,14 @@ enum ledger_kind {
     LEDGER_REDO = 4     /* one that was undone was added again */
 };
 
-/* How rows came into the view. Stored by number; defer and auto have
- * their numbers kept. */
+/* How rows came into the view. Stored by number. */
 enum install_method {
     INSTALL_INCREMENT = 1, /* seek and add in place */
     INSTALL_OVERWRITE = 2, /* merge and write all rows anew */
     INSTALL_REBUILD = 3,   /* computed from the surviving documents */
-    INSTALL_DEFER = 4,     /* append the run, fold later (to come) */
-    INSTALL_AUTO = 5       /* the cheapest by the cost model (to come) */
+    INSTALL_DEFER = 4,     /* append the run, fold later */
+    INSTALL_AUTO = 5       /* the cheapest by the cost model (cost.h); never
+                              what an entry says */
 };
 const char *install_method_name(enum install_method m);
 
@@ -66,6 +66,9 @@ struct ledger_entry {
     uint64_t rows_changed;
     uint64_t rows_removed;
     uint64_t rows;              /* of the view, after; set by install */
+    uint64_t unfolded;          /* 0: that is exact. Else rows are those that
+                                   are folded, and so many changes of rows,
+                                   in runs, are not */
     struct hash128 view_before; /* set by install */
     struct hash128 view_after;  /* set by install */
 
@@ -85,11 +88,13 @@ struct ledger_entry {
     uint64_t counters[DF_COUNTERS_MAX]; /* the job's */
     uint64_t spills;
     int64_t time;          /* when committed, seconds since 1970 */
-    uint64_t predicted_us; /* 0: there was no prediction */
-    uint64_t measured_us;  /* start of reading to before the commit */
+    uint64_t predicted_us; /* of install_us; 0: there was no prediction */
+    uint64_t model_us;     /* the same before it was fitted to this view */
+    uint64_t compact_us;   /* merging and folding since the entry before */
+    uint64_t measured_us;  /* start of reading to the commit (timings.h) */
     uint64_t map_us;       /* reading, mapping, combining */
     uint64_t reduce_us;    /* sorting and merging that was not overlapped */
-    uint64_t install_us;   /* reduce streamed into the store */
+    uint64_t install_us;   /* reduce streamed into the store, committed */
     struct bytes program;  /* "deltafold 0.1.0" */
 
     /* Fold jobs: where time stands after the batch, and the directory that

@@ -33,6 +33,8 @@ struct merge {
     struct leaf *leaves;
     int *losers;     /* by node, 1 to n - 1; losers[0] is the winner */
     bool is_started; /* leaves and losers are filled */
+    bool is_owing;   /* the winner's row was handed out as it lies there: it
+                        has yet to move on */
     struct buf tail; /* of the row handed out, like the next two */
     struct row row;
     uint64_t word;
@@ -197,25 +199,70 @@ static enum df_status sum_rows(struct merge *m, struct df_error *err)
     return status;
 }
 
+/* Whether no other source has the winner's head: the next after the winner
+ * has lost to it, somewhere on its way. */
+static bool is_alone(const struct merge *m)
+{
+    int winner = m->losers[0];
+    const struct leaf *w = &m->leaves[winner];
+
+    for (int node = (winner + m->n) / 2; node >= 1; node /= 2) {
+        const struct leaf *other = &m->leaves[m->losers[node]];
+
+        if (other->row != NULL && other->word == w->word &&
+            bytes_equal(other->row->head, w->row->head)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The next row as it lies in its source, where that can be: most rows of most
+ * merges. NULL else. */
+static const struct row *pass_on(struct merge *m)
+{
+    const struct leaf *leaf = &m->leaves[m->losers[0]];
+
+    if (leaf->minus || !is_alone(m)) {
+        return NULL;
+    }
+    m->is_owing = true;
+    return leaf->row;
+}
+
+/* Makes the leaf that is next the winner. */
+static enum df_status settle(struct merge *m, struct df_error *err)
+{
+    if (!m->is_started) {
+        return start(m, err);
+    }
+    if (m->is_owing) {
+        m->is_owing = false;
+        return advance(m, err);
+    }
+    return DF_OK;
+}
+
 static enum df_status merge_next(struct run_source *source,
                                  const struct row **row, struct df_error *err)
 {
     struct merge *m = (struct merge *)source;
-    enum df_status status = DF_OK;
+    enum df_status status;
 
-    if (m->n == 1 &&
-        !m->leaves[0]
-             .minus) { /* a run has no repeats and no zeros: pass it on */
+    /* A run has no repeats and no zeros: pass it on. */
+    if (m->n == 1 && !m->leaves[0].minus) {
         return m->leaves[0].source->next(m->leaves[0].source, row, err);
     }
     *row = NULL;
     if (m->n == 0) {
         return DF_OK;
     }
-    if (!m->is_started) {
-        status = start(m, err);
-    }
+    status = settle(m, err);
     while (status == DF_OK && m->leaves[m->losers[0]].row != NULL) {
+        *row = pass_on(m);
+        if (*row != NULL) {
+            break;
+        }
         status = sum_rows(m, err);
         if (status == DF_OK &&
             !row_values_zero(m->shape.components, m->values)) {
@@ -232,6 +279,7 @@ static enum df_status merge_rewind(struct run_source *source,
     struct merge *m = (struct merge *)source;
 
     m->is_started = false;
+    m->is_owing = false;
     m->is_carried = false;
     memset(m->carry, 0, sizeof m->carry);
     for (int i = 0; i < m->n; i++) {
@@ -252,6 +300,7 @@ static enum df_status merge_seek(struct run_source *source, struct bytes head,
     enum df_status status = DF_OK;
 
     m->is_started = false;
+    m->is_owing = false;
     for (int i = 0; status == DF_OK && i < m->n; i++) {
         struct run_source *s = m->leaves[i].source;
 

@@ -9,7 +9,13 @@ enum {
     AT_ROWS = AT_PREPARED_DIGEST + HASH128_SIZE,
     AT_PREPARED_ROWS = AT_ROWS + 8,
     AT_ACTIVE = AT_PREPARED_ROWS + 8,
-    SHARD_STATE_SIZE = AT_ACTIVE + 1
+    /* What came later, for batches that are deferred: shards that were last
+     * written before there were any do not have it. */
+    AT_MAGNITUDE = AT_ACTIVE + 1,
+    AT_PREPARED_MAGNITUDE = AT_MAGNITUDE + 8,
+    AT_SETTLED = AT_PREPARED_MAGNITUDE + 8,
+    SHARD_STATE_SIZE = AT_SETTLED + 8,
+    SHARD_STATE_SHORT = AT_MAGNITUDE
 };
 
 /* components, has element, shards, shard, generation; the text follows. */
@@ -33,7 +39,8 @@ enum df_status shard_state_load(struct store_txn *t, struct shard_state *s,
     if (status != DF_OK) {
         return status;
     }
-    if (!found || v.len != SHARD_STATE_SIZE || v.data[AT_ACTIVE] > 1) {
+    if (!found || (v.len != SHARD_STATE_SIZE && v.len != SHARD_STATE_SHORT) ||
+        v.data[AT_ACTIVE] > 1) {
         return damaged(err);
     }
     *s = (struct shard_state){
@@ -44,7 +51,15 @@ enum df_status shard_state_load(struct store_txn *t, struct shard_state *s,
         .rows = load_be64(v.data + AT_ROWS),
         .prepared_rows = load_be64(v.data + AT_PREPARED_ROWS),
         .active = v.data[AT_ACTIVE],
+        .magnitude = UINT64_MAX,
+        .prepared_magnitude = UINT64_MAX,
+        .settled = load_be64(v.data + AT_SEQ),
     };
+    if (v.len == SHARD_STATE_SIZE) {
+        s->magnitude = load_be64(v.data + AT_MAGNITUDE);
+        s->prepared_magnitude = load_be64(v.data + AT_PREPARED_MAGNITUDE);
+        s->settled = load_be64(v.data + AT_SETTLED);
+    }
     return DF_OK;
 }
 
@@ -61,6 +76,9 @@ enum df_status shard_state_store(struct store_txn *t,
     store_be64(v + AT_ROWS, s->rows);
     store_be64(v + AT_PREPARED_ROWS, s->prepared_rows);
     v[AT_ACTIVE] = (uint8_t)s->active;
+    store_be64(v + AT_MAGNITUDE, s->magnitude);
+    store_be64(v + AT_PREPARED_MAGNITUDE, s->prepared_magnitude);
+    store_be64(v + AT_SETTLED, s->settled);
     return store_put(t, STORE_META, bytes_of_string("shard"),
                      bytes_of(v, sizeof v), err);
 }
@@ -78,6 +96,25 @@ enum df_status meta_text_store(struct store_txn *t, const char *name,
                                struct bytes text, struct df_error *err)
 {
     return store_put(t, STORE_META, bytes_of_string(name), text, err);
+}
+
+enum df_status meta_number_load(struct store_txn *t, const char *name,
+                                uint64_t *number, struct df_error *err)
+{
+    struct bytes text;
+    enum df_status status = meta_text_load(t, name, &text, err);
+
+    *number = status == DF_OK && text.len == 8 ? load_be64(text.data) : 0;
+    return status;
+}
+
+enum df_status meta_number_store(struct store_txn *t, const char *name,
+                                 uint64_t number, struct df_error *err)
+{
+    uint8_t raw[8];
+
+    store_be64(raw, number);
+    return meta_text_store(t, name, bytes_of(raw, sizeof raw), err);
 }
 
 /* The wide numbers of the shape; views made before there were any have no

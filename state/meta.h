@@ -6,6 +6,8 @@
  *                 file from elsewhere is noticed
  *   "high"        greatest batch name applied; shard 0
  *   "covered"     as-of name of the last rebuild; shard 0
+ *   "overlay"     runs that are not folded into the rows (overlay.h)
+ *   "compact_us"  time compaction took since the last entry; shard 0
  *   "having"      what readers are shown: component (8 bits), least value
  *                 (64); every shard, where it is set
  *   "keep"        how many entries' runs are kept, 64 bits; shard 0
@@ -21,10 +23,15 @@ struct shard_state {
     unsigned active;       /* which of the two row tables is the view: 0, 1 */
     uint64_t prepared;     /* batch for which the other table is complete and
                               waits to be made active; 0: none */
-    struct hash128 digest; /* of the active rows */
+    struct hash128 digest; /* of the view: active rows and overlay */
     struct hash128 prepared_digest; /* of the prepared rows */
     uint64_t rows;                  /* in the active table */
     uint64_t prepared_rows;
+    uint64_t magnitude; /* no number in the active table has a greater one
+                           (row_values_magnitude); UINT64_MAX: not known */
+    uint64_t prepared_magnitude;
+    uint64_t settled; /* the earliest batch as of which the shard can be
+                         seen (overlay.h); seq, where nothing is deferred */
 };
 
 static inline enum store_table shard_rows_table(const struct shard_state *s)
@@ -51,6 +58,14 @@ enum df_status meta_text_load(struct store_txn *t, const char *name,
 enum df_status meta_text_store(struct store_txn *t, const char *name,
                                struct bytes text,
                                struct df_error *err) DF_MUST_CHECK;
+
+/* A number of META, 64 bits; 0 when it is not there. */
+enum df_status meta_number_load(struct store_txn *t, const char *name,
+                                uint64_t *number,
+                                struct df_error *err) DF_MUST_CHECK;
+enum df_status meta_number_store(struct store_txn *t, const char *name,
+                                 uint64_t number,
+                                 struct df_error *err) DF_MUST_CHECK;
 
 /* "keep". */
 enum df_status keep_store(struct store_txn *t, uint64_t keep,

@@ -106,6 +106,7 @@ void df_view_info(const struct df_view *v, struct df_view_info *info)
         .has_element = d->shape.has_element ? 1 : 0,
         .batches = state.seq,
         .rows = state.rows,
+        .unfolded = state.unfolded,
     };
     hash128_store(info->digest, state.digest);
 }

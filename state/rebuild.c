@@ -17,6 +17,8 @@ enum { COPY_ENTRIES = 256 };
 #define CHUNK_MAX ((uint64_t)32 << 20)
 #define CHUNK_MIN ((uint64_t)4 << 20)
 
+static const struct shard_state empty_shard;
+
 struct shard_rebuild {
     struct fold fold;
     struct install_negatives negatives;
@@ -105,11 +107,10 @@ static enum df_status copy_ledger(struct rebuild *r)
  * the rows count when the shard advances. */
 static enum df_status fill_table(struct rebuild *r, unsigned i, size_t chunk)
 {
-    const struct shard_state empty = { 0 };
     struct shard_rebuild *s = &r->shard[i];
     struct store_txn *last;
     enum df_status status =
-        fold_overwrite(&s->fold, r->stores[i], &empty, chunk, &last, &s->err);
+        fold_overwrite(&s->fold, r->stores[i], chunk, &last, &s->err);
 
     return status == DF_OK ? store_commit(last, &s->err) : status;
 }
@@ -125,6 +126,7 @@ static void fill_shard(struct rebuild *r, unsigned i)
     s->fold = (struct fold){
         .shape = r->definition.shape,
         .run = run->run,
+        .state = &empty_shard,
         .allow_negative = r->b->allow_negative,
         .negatives = &s->negatives,
         .stop = r->b->stop,
@@ -138,7 +140,7 @@ static void fill_shard(struct rebuild *r, unsigned i)
             !store_grow_if_full(r->stores[i], &s->status, &s->err)) {
             break;
         }
-        s->status = shard_clear_undecided(r->stores[i], &s->err);
+        s->status = shard_clear_undecided(r->stores[i], true, &s->err);
     }
 }
 
@@ -225,16 +227,20 @@ static enum df_status copy_keep(struct rebuild *r, struct store_txn *to)
 static enum df_status advance(struct rebuild *r, unsigned i,
                               const struct ledger_record *record)
 {
-    struct shard_state state = { 0 };
+    struct shard_state state = empty_shard;
     struct store_txn *t;
     enum df_status status = store_begin(&t, r->stores[i], STORE_WRITE, r->err);
 
     if (status != DF_OK) {
         return status;
     }
-    status = shard_advance(t, &state, r->b->entry->seq,
-                           shard_after(&state, &r->shard[i].fold), true, NULL,
-                           i == 0 ? record : NULL, r->err);
+    status = shard_advance(
+        t, &state,
+        &(struct shard_step){ .seq = r->b->entry->seq,
+                              .rows = shard_after(&r->shard[i].fold),
+                              .flip = true,
+                              .record = i == 0 ? record : NULL },
+        r->err);
     if (status == DF_OK && i == 0) {
         status = meta_text_store(t, "high", r->how->high, r->err);
     }

@@ -344,6 +344,28 @@ size_t row_values_decode(struct bytes in, unsigned components, int64_t *values)
 }
 
 /* Sets "key 'x': why", with the element where there is one. */
+static uint64_t distance_from_zero(int64_t v)
+{
+    return v < 0 ? -(uint64_t)v : (uint64_t)v;
+}
+
+uint64_t row_values_magnitude(struct row_shape shape, const int64_t *values)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < shape.components; i++) {
+        uint64_t one;
+
+        if (row_is_wide(shape, i)) {
+            one = distance_from_zero(values[++i]) + 1;
+        } else {
+            one = distance_from_zero(values[i]);
+        }
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
 static enum df_status refuse(struct df_error *err, struct row_shape shape,
                              struct bytes head, struct bytes tail,
                              const char *why)

@@ -215,6 +215,17 @@ static inline bool row_values_add(struct row_shape shape, int64_t *into,
     return true;
 }
 
+/*
+ * How far the values are from zero, at the farthest: of a wide number, its
+ * upper half counts. Where the magnitudes of some rows of one head add up to
+ * INT64_MAX at most, no sum of any of them is beyond its bits.
+ */
+uint64_t row_values_magnitude(struct row_shape shape, const int64_t *values);
+static inline uint64_t row_magnitude_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* DF_INPUT, naming the key: "key 'x': count beyond 64 bits", or 128. */
 enum df_status row_overflow(struct df_error *err, struct row_shape shape,
                             struct bytes head, struct bytes tail);

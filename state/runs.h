@@ -1,14 +1,19 @@
 /*
- * runs.h: kept runs, what single batches amounted to, in a shard's store.
+ * runs.h: stored runs, what single batches amounted to, in a shard's store.
  *
- *   RUNS   sequence number (64-bit), block (32-bit)  -> rows (block.h)
- *   KEPT   sequence number                           -> struct kept_run
+ *   RUNS   number (64-bit), block (32-bit)  -> rows (run_block.h)
+ *   RUNS   number, ffffffff                 -> first heads of the blocks
+ *   KEPT   number                           -> struct kept_run
  *
  * A run is in head order, in blocks of a few pages that each stand alone, so
- * that keeping one is little more than copying it, a head is found by halving
+ * that storing one is little more than copying it, a head is found by halving
  * the blocks, and dropping one touches no row. Runs are numbered as their
  * batches are in the ledger. One whose number is above the shard's last batch
- * was not decided: the next writer removes it.
+ * was not decided: the next writer removes it. Those that were merged from
+ * others (compact.h) have numbers of their own, from RUNS_MERGED on.
+ *
+ * A run is stored because history wants it (kept), because it is not folded
+ * into the rows yet (overlay.h), or for both; it goes when neither holds.
  *
  * What the rows of a view are made of is an equation:
  *
@@ -37,8 +42,15 @@ struct kept_run {
     uint64_t stored; /* of the blocks */
     uint32_t blocks;
     int64_t times;
+    uint64_t magnitude; /* of the greatest number (row_values_magnitude) */
     struct hash128 digest;
+    bool kept;   /* for history */
+    bool lowers; /* some first component is negative; not stored, but set by
+                    runs_put */
 };
+
+/* Numbers from here on are of merged runs. */
+#define RUNS_MERGED ((uint64_t)1 << 63)
 
 /*
  * Stores a run under number seq, in transactions of about `chunk` bytes. The
@@ -50,6 +62,7 @@ struct runs_put {
     uint64_t seq;
     struct run_source *run; /* rewound */
     size_t chunk;
+    bool keep;                         /* for history */
     const volatile sig_atomic_t *stop; /* NULL for none */
 };
 enum df_status runs_put(const struct runs_put *put, struct store *s,
@@ -62,26 +75,43 @@ enum df_status runs_open(struct run_source **run, struct store_txn *t,
                          unsigned components, uint64_t seq, bool copy,
                          struct df_error *err) DF_MUST_CHECK;
 void runs_close(struct run_source *run); /* takes NULL */
+/* The row of that head in a run opened by runs_open; NULL where there is
+ * none, which the filters tell in most cases. */
+enum df_status runs_find(struct run_source *run, struct bytes head,
+                         const struct row **row,
+                         struct df_error *err) DF_MUST_CHECK;
 
-/* *found: whether run seq is kept. */
+/* *found: whether run seq is stored, kept or not. */
 enum df_status runs_get(struct store_txn *t, uint64_t seq,
                         struct kept_run *kept, bool *found,
                         struct df_error *err) DF_MUST_CHECK;
-/* The first run after number seq. */
+/* The first run after number seq that is kept. */
 enum df_status runs_after(struct store_txn *t, uint64_t seq,
                           struct kept_run *kept, bool *found,
                           struct df_error *err) DF_MUST_CHECK;
 
+/* The number for a run that is merged next. */
+enum df_status runs_next_merged(struct store_txn *t, uint64_t *number,
+                                struct df_error *err) DF_MUST_CHECK;
+
 enum df_status runs_drop(struct store_txn *t, uint64_t seq,
                          struct df_error *err) DF_MUST_CHECK;
-/* Drops all runs after number seq; *any tells whether there were some. */
+/* Drops all runs of batches after number seq; *any tells whether there were
+ * some. */
 enum df_status runs_drop_after(struct store_txn *t, uint64_t seq, bool *any,
                                struct df_error *err) DF_MUST_CHECK;
-
-/* What an entry that becomes the shard's last does to its runs: moves their
- * times and drops those that go. */
-enum df_status runs_settle(struct store_txn *t, const struct ledger_entry *e,
+/* Drops the merged runs that nobody uses; *any is set where there are some. */
+enum df_status runs_drop_merged(struct store_txn *t,
+                                bool (*is_used)(const void *ctx, uint64_t run),
+                                const void *ctx, bool *any,
+                                struct df_error *err) DF_MUST_CHECK;
+/* History does not want a run any more: it goes, unless it is used. */
+enum df_status runs_let_go(struct store_txn *t, uint64_t seq, bool used,
                            struct df_error *err) DF_MUST_CHECK;
+
+/* The view holds a run once more, or once less. */
+enum df_status runs_move(struct store_txn *t, struct ledger_effect effect,
+                         struct df_error *err) DF_MUST_CHECK;
 
 /*
  * Runs added up, and rows with them where they are given:
@@ -99,12 +129,12 @@ struct runs_from {
     struct store_txn *t;     /* where runs are read */
     struct store_txn *own_t; /* where run `own` is read; it is written to */
     uint64_t own;            /* 0: none */
-    struct run_source *rows; /* added as they are; NULL for none */
+    struct run_source *rows; /* rows or a run, added as it is; NULL: none */
 };
 struct runs_sum {
     struct run_source *run;
-    struct kept_run all;         /* rows, bytes: bounds; digest: exact; of
-                                    the runs */
+    struct kept_run all;         /* rows, bytes, magnitude: bounds;
+                                    digest: exact; of the runs */
     struct run_source **sources; /* of the runs; those behind the rows */
     size_t count;
 };

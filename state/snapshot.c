@@ -21,8 +21,29 @@ static void close_txns(struct snapshot *s)
     }
 }
 
-/* Opens a transaction on every shard; *whole tells whether they are all at
- * the same batch. */
+/* Makes a shard's overlay and digest those as of the ledger's last batch; the
+ * shard may be ahead by deferred ones. */
+static enum df_status see_as_of(struct snapshot *s, unsigned i, uint64_t seq,
+                                struct df_error *err)
+{
+    struct shard_state *state = &s->states[i];
+    struct overlay *o = &s->overlays[i];
+    struct overlay_sum ahead;
+    size_t n = overlay_until(o, seq);
+    enum df_status status =
+        overlay_sum(s->txns[i], o, n, o->count, &ahead, err);
+
+    if (status == DF_OK) {
+        o->count = n;
+        state->seq = seq;
+        state->digest =
+            digest_add(state->digest, digest_scale(ahead.digest, -1));
+    }
+    return status;
+}
+
+/* Opens a transaction on every shard, shard 0 first, for its number is what
+ * counts; *whole tells whether all can be seen as of the same batch. */
 static enum df_status open_txns(struct snapshot *s, bool *whole,
                                 struct df_error *err)
 {
@@ -31,27 +52,42 @@ static enum df_status open_txns(struct snapshot *s, bool *whole,
     *whole = true;
     s->shards = s->v->definition.shards;
     s->shape = s->v->definition.shape;
-    for (unsigned i = 0; status == DF_OK && i < s->shards; i++) {
+    for (unsigned i = 0; status == DF_OK && *whole && i < s->shards; i++) {
         status = store_begin(&s->txns[i], s->v->stores[i], STORE_READ, err);
         if (status == DF_OK) {
             status = shard_state_load(s->txns[i], &s->states[i], err);
         }
-        *whole = *whole && s->states[i].seq == s->states[0].seq;
+        if (status == DF_OK) {
+            status = overlay_load(s->txns[i], &s->overlays[i], err);
+        }
+        if (status == DF_OK) {
+            *whole = overlay_reaches(&s->states[i], s->states[0].seq);
+        }
+        if (status == DF_OK && *whole) {
+            status = see_as_of(s, i, s->states[0].seq, err);
+        }
     }
     return status;
 }
 
 static enum df_status add_up(struct snapshot *s, struct df_error *err)
 {
-    enum df_status status;
+    enum df_status status = DF_OK;
 
     s->state = (struct snapshot_state){ .seq = s->states[0].seq };
-    for (unsigned i = 0; i < s->shards; i++) {
+    for (unsigned i = 0; status == DF_OK && i < s->shards; i++) {
+        struct overlay_sum over;
+
+        status = overlay_sum(s->txns[i], &s->overlays[i], 0,
+                             s->overlays[i].count, &over, err);
         s->state.rows += s->states[i].rows;
+        s->state.unfolded += over.rows;
         s->state.digest = digest_add(s->state.digest, s->states[i].digest);
     }
     s->now = s->state;
-    status = meta_text_load(s->txns[0], "high", &s->high, err);
+    if (status == DF_OK) {
+        status = meta_text_load(s->txns[0], "high", &s->high, err);
+    }
     if (status == DF_OK) {
         status = meta_text_load(s->txns[0], "covered", &s->covered, err);
     }
@@ -117,7 +153,7 @@ enum df_status snapshot_open(struct snapshot **out, struct view *v,
 void snapshot_close(struct snapshot *s)
 {
     if (s != NULL) {
-        snapshot_close_finders(s);
+        snapshot_close_shown(s);
         free(s->terms);
         close_txns(s);
         free(s);
@@ -158,43 +194,139 @@ bool snapshot_lets_see(const struct snapshot *s, const int64_t *values)
     return !s->has_filter || snapshot_is_shown(s, values);
 }
 
-/* ---- one row ---- */
+/* ---- one shard ---- */
 
-void snapshot_close_finders(struct snapshot *s)
+/* What is shown of a shard: rows, overlay and runs of history. */
+struct shard_shown {
+    struct run_source source; /* passes on what rows.run gives */
+    struct shard_run rows;
+    struct shard_run_from from;
+    struct runs_term *terms; /* owned */
+};
+
+static enum df_status shown_next(struct run_source *source,
+                                 const struct row **row, struct df_error *err)
 {
-    for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
-        snapshot_shard_close(s->finders[i]);
-        s->finders[i] = NULL;
+    struct run_source *run = ((struct shard_shown *)source)->rows.run;
+
+    return run->next(run, row, err);
+}
+
+static enum df_status shown_rewind(struct run_source *source,
+                                   struct df_error *err)
+{
+    struct run_source *run = ((struct shard_shown *)source)->rows.run;
+
+    return run->rewind(run, err);
+}
+
+static enum df_status shown_seek(struct run_source *source, struct bytes head,
+                                 struct df_error *err)
+{
+    struct run_source *run = ((struct shard_shown *)source)->rows.run;
+
+    return run->seek(run, head, err);
+}
+
+/* Adds a term, unless its opposite is there: then both go. */
+static void net_term(struct shard_run_from *from, struct runs_term *terms,
+                     struct runs_term term)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        if (terms[i].seq == term.seq && terms[i].minus != term.minus) {
+            terms[i] = terms[--from->count];
+            return;
+        }
+    }
+    terms[from->count++] = term;
+}
+
+static bool make_terms(struct shard_shown *r, const struct snapshot *s,
+                       unsigned shard)
+{
+    const struct overlay *o = &s->overlays[shard];
+    size_t n = s->without_rows ? 0 : o->count;
+
+    r->terms = calloc(n + s->term_count + 1, sizeof *r->terms);
+    if (r->terms == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < s->term_count; i++) {
+        r->terms[r->from.count++] = s->terms[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        net_term(&r->from, r->terms,
+                 (struct runs_term){ .seq = o->terms[i].run,
+                                     .minus = o->terms[i].minus });
+    }
+    r->from.terms = r->terms;
+    return true;
+}
+
+static enum df_status shown_open(struct shard_shown **out, struct snapshot *s,
+                                 unsigned shard, struct df_error *err)
+{
+    struct shard_shown *r = calloc(1, sizeof *r);
+    enum df_status status = DF_OK;
+
+    *out = NULL;
+    if (r == NULL) {
+        return error_no_memory(err);
+    }
+    r->source = (struct run_source){ .next = shown_next,
+                                     .rewind = shown_rewind,
+                                     .seek = shown_seek };
+    r->from = (struct shard_run_from){
+        .shape = s->shape,
+        .t = s->txns[shard],
+        .table = shard_rows_table(&s->states[shard]),
+        .without_rows = s->without_rows,
+    };
+    if (!make_terms(r, s, shard)) {
+        status = error_no_memory(err);
+    }
+    if (status == DF_OK) {
+        status = shard_run_open(&r->rows, &r->from, err);
+    }
+    if (status != DF_OK) {
+        snapshot_shard_close(&r->source);
+        return status;
+    }
+    *out = r;
+    return DF_OK;
+}
+
+enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
+                                   unsigned shard, struct df_error *err)
+{
+    struct shard_shown *r;
+    enum df_status status = shown_open(&r, s, shard, err);
+
+    *run = status == DF_OK ? &r->source : NULL;
+    return status;
+}
+
+void snapshot_shard_close(struct run_source *run)
+{
+    struct shard_shown *r = (struct shard_shown *)run;
+
+    if (r != NULL) {
+        shard_run_close(&r->rows);
+        free(r->terms);
+        free(r);
     }
 }
 
-/* A row of what is shown that is not simply in the table. */
-static enum df_status find_row(struct snapshot *s, unsigned part,
-                               const struct row *want, int64_t *values,
-                               bool *found, struct df_error *err)
-{
-    const struct row *row = NULL;
-    struct run_source *run;
-    enum df_status status = DF_OK;
+/* ---- one row ---- */
 
-    *found = false;
-    if (s->finders[part] == NULL) {
-        status = snapshot_shard_open(&s->finders[part], s, part, err);
+void snapshot_close_shown(struct snapshot *s)
+{
+    for (unsigned i = 0; i < VIEW_SHARDS_MAX; i++) {
+        if (s->shown[i] != NULL) {
+            snapshot_shard_close(&s->shown[i]->source);
+        }
+        s->shown[i] = NULL;
     }
-    run = s->finders[part];
-    if (status == DF_OK && run != NULL) {
-        status = run->seek(run, want->head, err);
-    }
-    if (status == DF_OK && run != NULL) {
-        status = run->next(run, &row, err);
-    }
-    if (status == DF_OK && row != NULL && bytes_equal(row->head, want->head) &&
-        bytes_equal(row->tail, want->tail) &&
-        snapshot_lets_see(s, row->values)) {
-        memcpy(values, row->values, s->shape.components * sizeof *values);
-        *found = true;
-    }
-    return status;
 }
 
 enum df_status snapshot_get(struct snapshot *s, struct bytes key,
@@ -202,267 +334,58 @@ enum df_status snapshot_get(struct snapshot *s, struct bytes key,
                             struct df_error *err)
 {
     unsigned part = row_part(row_key_hash(key), s->shards);
+    struct shard_shown **r = &s->shown[part];
     uint8_t room[ROW_HEAD_MAX];
     struct buf whole = { 0 };
-    struct bytes head;
-    struct bytes tail;
-    struct bytes stored_tail;
-    enum df_status status;
+    struct row want = { 0 };
+    enum df_status status = DF_OK;
 
+    *found = false;
     if (!row_key_append(&whole, s->shape, key, element)) {
         return error_no_memory(err);
     }
-    row_split(buf_bytes(&whole), room, &head, &tail);
-    if (s->terms != NULL) {
-        status = find_row(s, part, &(struct row){ .head = head, .tail = tail },
-                          values, found, err);
-        buf_fini(&whole);
-        return status;
+    row_split(buf_bytes(&whole), room, &want.head, &want.tail);
+    if (*r == NULL) {
+        status = shown_open(r, s, part, err);
     }
-    status =
-        rows_get(s->txns[part], shard_rows_table(&s->states[part]),
-                 s->shape.components, head, values, &stored_tail, found, err);
-    /* Another long key with this one's hash is not this key. */
-    *found = *found && bytes_equal(stored_tail, tail) &&
-             snapshot_lets_see(s, values);
+    if (status == DF_OK) {
+        status = shard_run_find(&(*r)->rows, &(*r)->from, &want, values, found,
+                                err);
+    }
+    *found = status == DF_OK && *found && snapshot_lets_see(s, values);
     buf_fini(&whole);
-    return status;
-}
-
-/* ---- one shard as a run ---- */
-
-/* The rows of the table, as they lie there. */
-struct table_run {
-    struct run_source source;
-    struct rows_reader *rows;
-    const struct row *ahead; /* found by a seek and yet to be given */
-    bool begun;              /* a seek has been made */
-    bool ended;              /* and found nothing */
-};
-
-static enum df_status table_seek(struct run_source *source, struct bytes head,
-                                 struct df_error *err)
-{
-    struct table_run *r = (struct table_run *)source;
-
-    enum df_status status = rows_reader_seek(r->rows, head, &r->ahead, err);
-
-    r->begun = true;
-    r->ended = status == DF_OK && r->ahead == NULL;
-    return status;
-}
-
-static enum df_status table_next(struct run_source *source,
-                                 const struct row **row, struct df_error *err)
-{
-    struct table_run *r = (struct table_run *)source;
-
-    *row = r->ahead;
-    r->ahead = NULL;
-    if (*row != NULL || r->ended) {
-        return DF_OK;
-    }
-    if (r->begun) {
-        return rows_reader_next(r->rows, row, err);
-    }
-    r->begun = true;
-    return rows_reader_seek(r->rows, bytes_of(NULL, 0), row, err);
-}
-
-static enum df_status table_rewind(struct run_source *source,
-                                   struct df_error *err)
-{
-    struct table_run *r = (struct table_run *)source;
-
-    (void)err;
-    r->begun = false;
-    r->ended = false;
-    r->ahead = NULL;
-    return DF_OK;
-}
-
-/* What is shown of a shard: passes on what `from` gives. */
-struct shard_run {
-    struct run_source source;
-    struct run_source *from; /* &table.source or sum.run */
-    struct table_run table;
-    struct runs_sum sum;
-};
-
-static enum df_status shard_run_next(struct run_source *source,
-                                     const struct row **row,
-                                     struct df_error *err)
-{
-    struct shard_run *r = (struct shard_run *)source;
-
-    return r->from->next(r->from, row, err);
-}
-
-static enum df_status shard_run_rewind(struct run_source *source,
-                                       struct df_error *err)
-{
-    struct shard_run *r = (struct shard_run *)source;
-
-    return r->from->rewind(r->from, err);
-}
-
-static enum df_status shard_run_seek(struct run_source *source,
-                                     struct bytes head, struct df_error *err)
-{
-    struct shard_run *r = (struct shard_run *)source;
-
-    return r->from->seek(r->from, head, err);
-}
-
-static enum df_status open_sum(struct shard_run *r, struct snapshot *s,
-                               unsigned shard, struct df_error *err)
-{
-    struct runs_from from = { .shape = s->shape, .t = s->txns[shard] };
-    enum df_status status;
-
-    from.rows = s->without_rows ? NULL : &r->table.source;
-    status = runs_sum_open(&r->sum, &from, s->terms, s->term_count, err);
-    r->from = r->sum.run;
-    return status;
-}
-
-enum df_status snapshot_shard_open(struct run_source **run, struct snapshot *s,
-                                   unsigned shard, struct df_error *err)
-{
-    struct shard_run *r = calloc(1, sizeof *r);
-    enum df_status status;
-
-    *run = NULL;
-    if (r == NULL) {
-        return error_no_memory(err);
-    }
-    r->source = (struct run_source){ .next = shard_run_next,
-                                     .rewind = shard_run_rewind,
-                                     .seek = shard_run_seek };
-    r->table.source = (struct run_source){ .next = table_next,
-                                           .rewind = table_rewind,
-                                           .seek = table_seek };
-    r->from = &r->table.source;
-    status = rows_reader_open(&r->table.rows, s->txns[shard],
-                              shard_rows_table(&s->states[shard]),
-                              s->shape.components, err);
-    if (status == DF_OK && s->terms != NULL) {
-        status = open_sum(r, s, shard, err);
-    }
-    if (status != DF_OK) {
-        snapshot_shard_close(&r->source);
-        return status;
-    }
-    *run = &r->source;
-    return DF_OK;
-}
-
-void snapshot_shard_close(struct run_source *run)
-{
-    struct shard_run *r = (struct shard_run *)run;
-
-    if (r != NULL) {
-        runs_sum_close(&r->sum);
-        rows_reader_close(r->table.rows);
-        free(r);
-    }
-}
-
-/* ---- rows of one shard, sought ---- */
-
-/* Rows that are read on before a seek from the root is cheaper: a block or
- * two of short ones. */
-enum { READ_ON = 64 };
-
-struct snapshot_rows {
-    struct rows_reader *rows;
-    const struct row *row; /* under the reader; NULL: past the last */
-    bool is_begun;
-};
-
-unsigned snapshot_shards(const struct snapshot *s)
-{
-    return s->shards;
-}
-
-enum df_status snapshot_rows_open(struct snapshot_rows **out,
-                                  struct snapshot *s, unsigned shard,
-                                  struct df_error *err)
-{
-    struct snapshot_rows *r = calloc(1, sizeof *r);
-    enum df_status status;
-
-    *out = NULL;
-    if (r == NULL) {
-        return error_no_memory(err);
-    }
-    status = rows_reader_open(&r->rows, s->txns[shard],
-                              shard_rows_table(&s->states[shard]),
-                              s->shape.components, err);
-    if (status != DF_OK) {
-        free(r);
-        return status;
-    }
-    *out = r;
-    return DF_OK;
-}
-
-void snapshot_rows_close(struct snapshot_rows *r)
-{
-    if (r != NULL) {
-        rows_reader_close(r->rows);
-        free(r);
-    }
-}
-
-enum df_status snapshot_rows_next(struct snapshot_rows *r,
-                                  const struct row **row, struct df_error *err)
-{
-    enum df_status status = DF_OK;
-
-    if (r->row != NULL) {
-        status = rows_reader_next(r->rows, &r->row, err);
-    }
-    *row = r->row;
-    return status;
-}
-
-enum df_status snapshot_rows_seek(struct snapshot_rows *r, struct bytes head,
-                                  const struct row **row, struct df_error *err)
-{
-    enum df_status status = DF_OK;
-    bool is_near = r->is_begun;
-
-    r->is_begun = true;
-    for (int i = 0; status == DF_OK && is_near && r->row != NULL &&
-                    bytes_compare(r->row->head, head) < 0;
-         i++) {
-        is_near = i < READ_ON;
-        if (is_near) {
-            status = rows_reader_next(r->rows, &r->row, err);
-        }
-    }
-    if (status == DF_OK && !is_near) {
-        status = rows_reader_seek(r->rows, head, &r->row, err);
-    }
-    *row = r->row;
     return status;
 }
 
 /* ---- the ledger ---- */
 
+/* An entry that was found is told how long it took in all. */
+static enum df_status timed(struct snapshot *s, enum df_status status,
+                            struct ledger_entry *e, const bool *found)
+{
+    if (status == DF_OK && *found) {
+        if (!s->timings.loaded) {
+            timings_load(&s->timings, s->v);
+        }
+        timings_apply(&s->timings, e);
+    }
+    return status;
+}
+
 enum df_status snapshot_ledger_get(struct snapshot *s, uint64_t seq,
                                    struct ledger_entry *e, bool *found,
                                    struct df_error *err)
 {
-    return ledger_table_get(s->txns[0], seq, e, found, err);
+    return timed(s, ledger_table_get(s->txns[0], seq, e, found, err), e,
+                 found);
 }
 
 enum df_status snapshot_ledger_by_name(struct snapshot *s, struct bytes name,
                                        struct ledger_entry *e, bool *found,
                                        struct df_error *err)
 {
-    return ledger_table_by_name(s->txns[0], name, e, found, err);
+    return timed(s, ledger_table_by_name(s->txns[0], name, e, found, err), e,
+                 found);
 }
 
 enum df_status snapshot_ledger_by_digest(struct snapshot *s,
@@ -470,7 +393,8 @@ enum df_status snapshot_ledger_by_digest(struct snapshot *s,
                                          struct ledger_entry *e, bool *found,
                                          struct df_error *err)
 {
-    return ledger_table_by_digest(s->txns[0], digest, e, found, err);
+    return timed(s, ledger_table_by_digest(s->txns[0], digest, e, found, err),
+                 e, found);
 }
 
 struct bytes snapshot_ledger_high(const struct snapshot *s)

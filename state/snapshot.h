@@ -6,15 +6,15 @@
  *     snapshot_get / snapshot_scan_* / snapshot_ledger_*
  *     snapshot_close(s);
  *
- * A snapshot is one read transaction per shard, all at the same batch
- * number. Between two shards' commits of one batch there is no such set:
- * opening then waits for the writer (milliseconds; at most a minute), and
- * when the writer has died, finishes its batch, or says how to (DF_STATE; the
- * view can then only be closed).
- * A snapshot stays as it is while batches are applied; it keeps their freed
- * pages from being used again, so long-lived ones make the file grow.
- * A snapshot belongs to one thread; several may be open. It can show the view
- * as it was instead: see history.h.
+ * A snapshot is one read transaction per shard, all seen as of the same
+ * batch. Between two shards' commits of one batch there is no such set, unless
+ * the batch is deferred: opening then waits for the writer (milliseconds; at
+ * most a minute), and when the writer has died, finishes its batch, or says
+ * how to (DF_STATE; the view can then only be closed). A snapshot stays as it
+ * is while batches are applied; it keeps their freed pages from being used
+ * again, so long-lived ones make the file grow. A snapshot belongs to one
+ * thread; several may be open. It can show the view as it was instead: see
+ * history.h.
  */
 #ifndef STATE_SNAPSHOT_H
 #define STATE_SNAPSHOT_H
@@ -27,6 +27,10 @@ struct snapshot;
 struct snapshot_state {
     uint64_t seq; /* last ledger entry, 0 when there is none */
     uint64_t rows;
+    /* 0: rows is exact. Else rows is the number of those that are folded, and
+     * so many changes of rows, in runs, are not: a run's row may be new,
+     * change one or take one away. */
+    uint64_t unfolded;
     struct hash128 digest;
 };
 

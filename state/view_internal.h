@@ -58,6 +58,11 @@ enum df_status view_recover(struct view *v,
 enum df_status view_finish_for_reader(struct view *v,
                                       struct df_error *err) DF_MUST_CHECK;
 
+/* Shards that are ahead of the ledger by a deferred batch go back to where it
+ * stands. */
+enum df_status view_take_back(struct view *v,
+                              struct df_error *err) DF_MUST_CHECK;
+
 /* Empties what an overwrite that was not decided has filled. The caller holds
  * the lock and has no transaction open. */
 enum df_status view_clear_undecided(struct view *v,

@@ -59,12 +59,16 @@ enum df_status kept_verify(struct kept_view *k, const char *directory,
 /* Fails the running test, with the view's message, unless it is DF_OK. */
 void kept_must(enum df_status status, const struct kept_view *k);
 
+/* Folds what was deferred. */
+void kept_compact(struct kept_view *k);
+
 struct snapshot_state kept_state(const struct kept_view *k);
 
 /* All rows in order, as bytes of a form of our own; out is reset. Checks
  * what holds of every view:
  *   - rows are in byte order of (key, element), none is all zeros, there are
- *     as many as the view says, and each is found by its key;
+ *     as many as the view says, where it knows, and each is found by its
+ *     key;
  *   - the digest is the sum over them;
  *   - the ledger's entries are numbered without a gap, each one's digest
  *     before is that of the one before, and the last one's after, and its
@@ -81,11 +85,13 @@ uint64_t kept_reach(const struct kept_view *k);
 /* The first component of a key's row; 0 where there is none. */
 int64_t kept_count(const struct kept_view *k, const char *key);
 
-/* Nothing is left of any row, not even in the tables of the store. */
-void kept_check_empty(const struct kept_view *k);
+/* Nothing is left of any row, not even in the tables of the store once what
+ * was deferred is folded. */
+void kept_check_empty(struct kept_view *k);
 
-/* What differs between runs and must not, of all entries; out is reset. */
-void kept_ledger(const struct kept_view *k, struct buf *out);
+/* What differs between runs and must not, of all entries; out is reset. With
+ * rows, what the methods that see them say of them. */
+void kept_ledger(const struct kept_view *k, bool rows, struct buf *out);
 
 /* ---- what the rows should be: the form of kept_rows ---- */
 

@@ -410,7 +410,10 @@ static void check_view(const struct trial *t)
     uint64_t rows;
     struct hash128 digest = dedup_oracle_digest(&t->o, &rows);
 
-    assert_int_equal(state.rows, rows);
+    /* A deferred batch tells how many rows change, not how many there are. */
+    if (state.unfolded == 0) {
+        assert_int_equal(state.rows, rows);
+    }
     assert_true(hash128_equal(state.digest, digest));
 }
 

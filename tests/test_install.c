@@ -65,9 +65,14 @@ static void random_run(struct stored *s, size_t n, unsigned *seed)
     }
 }
 
+static const enum install_method methods[] = { INSTALL_INCREMENT,
+                                               INSTALL_OVERWRITE,
+                                               INSTALL_DEFER, INSTALL_DEFER,
+                                               INSTALL_AUTO };
+
 static void choose(struct stored *s, unsigned *seed)
 {
-    s->method = rand_r(seed) % 2 == 0 ? INSTALL_INCREMENT : INSTALL_OVERWRITE;
+    s->method = methods[rand_r(seed) % 5];
     s->threads = 1 + (unsigned)rand_r(seed) % 8;
     s->memory = (size_t)1 << (10 + rand_r(seed) % 18);
     store_set_map_step(rand_r(seed) % 2 == 0 ? 0 : 16384);
@@ -76,7 +81,7 @@ static void choose(struct stored *s, unsigned *seed)
 static void play(struct row_shape shape, unsigned shards, unsigned seed)
 {
     struct stored s;
-    unsigned batches = 5;
+    unsigned batches = 9;
 
     print_message("shards %u seed %u\n", shards, seed);
     store_set_map_step(16384);
@@ -96,6 +101,7 @@ static void play(struct row_shape shape, unsigned shards, unsigned seed)
     rows_source_add_all(&s.run, &s.model, -1);
     assert_int_equal(stored_apply(&s, "the end"), DF_OK);
     assert_int_equal(s.model.count, 0);
+    assert_true(s.entry.method == INSTALL_DEFER || s.entry.rows == 0);
     assert_true(hash128_equal(s.entry.view_after, (struct hash128){ 0, 0 }));
     stored_check(&s);
     stored_close(&s);
@@ -192,8 +198,7 @@ static bool listed(const struct install_negatives *n, const char *key)
 
 static void each_way(void (*check)(struct stored *s))
 {
-    for (int method = INSTALL_INCREMENT; method <= INSTALL_OVERWRITE;
-         method++) {
+    for (int method = INSTALL_INCREMENT; method <= INSTALL_DEFER; method++) {
         for (unsigned shards = 1; shards <= 3; shards += 2) {
             struct stored s;
 

@@ -120,9 +120,10 @@ static enum df_status install_entry(struct world *w, struct view *v, bool own,
                               .has_effects = true,
                               .effects = buf_bytes(&m->effects),
                               .drops = buf_bytes(&m->drops) };
-    struct install_batch b = { .method = random_below(&w->random, 2) == 0
-                                             ? INSTALL_INCREMENT
-                                             : INSTALL_OVERWRITE,
+    static const enum install_method methods[] = {
+        INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER, INSTALL_DEFER
+    };
+    struct install_batch b = { .method = methods[random_below(&w->random, 4)],
                                .shards = shards,
                                .entry = &e,
                                .memory = w->s.memory,
@@ -302,7 +303,9 @@ static void check_past(struct world *w, struct snapshot *s)
         assert_int_equal(snapshot_show_at(s, seq, &w->s.err), DF_OK);
         check_shown(w, s, &w->past[seq]);
         state = snapshot_state(s);
-        assert_int_equal(state.rows, w->past[seq].count);
+        if (state.unfolded == 0) {
+            assert_int_equal(state.rows, w->past[seq].count);
+        }
         assert_true(
             hash128_equal(state.digest, rows_source_digest(&w->past[seq])));
     }
@@ -325,7 +328,9 @@ static void check(struct world *w)
     assert_int_equal(view_open(&v, w->s.path, VIEW_READ, 0, &w->s.err), DF_OK);
     assert_int_equal(snapshot_open(&s, v, &w->s.err), DF_OK);
     assert_int_equal(snapshot_state(s).seq, w->seq);
-    assert_int_equal(snapshot_state(s).rows, w->past[w->seq].count);
+    if (snapshot_state(s).unfolded == 0) {
+        assert_int_equal(snapshot_state(s).rows, w->past[w->seq].count);
+    }
     assert_true(hash128_equal(snapshot_state(s).digest,
                               rows_source_digest(&w->past[w->seq])));
     check_shown(w, s, &w->past[w->seq]);
@@ -365,6 +370,7 @@ static void keep_ahead(struct world *w, struct view *v)
         const struct runs_put put = { .shape = w->s.shape,
                                       .seq = w->seq + 1,
                                       .run = &part.source,
+                                      .keep = true,
                                       .chunk = 1 };
 
         rows_source_of_shard(&w->runs[w->seq + 1], w->s.shards, i, &part);

@@ -89,20 +89,22 @@ static void fill_other_table(const struct view *v, unsigned shard,
                              struct rows_source *part)
 {
     struct install_negatives negatives = { 0 };
+    struct shard_state state;
     struct fold f = { .shape = shape,
                       .run = &part->source,
+                      .state = &state,
                       .allow_negative = true,
                       .negatives = &negatives };
-    struct shard_state state;
     struct store_txn *t;
     struct df_error err;
 
     assert_int_equal(shard_look(v->stores[shard], &state, &err), DF_OK);
-    assert_int_equal(
-        fold_overwrite(&f, v->stores[shard], &state, CHUNK, &t, &err), DF_OK);
+    assert_int_equal(fold_overwrite(&f, v->stores[shard], CHUNK, &t, &err),
+                     DF_OK);
     state.prepared = state.seq + 1;
-    state.prepared_rows = shard_after(&state, &f).rows;
-    state.prepared_digest = shard_after(&state, &f).digest;
+    state.prepared_rows = shard_after(&f).rows;
+    state.prepared_magnitude = shard_after(&f).magnitude;
+    state.prepared_digest = shard_after(&f).digest;
     assert_int_equal(shard_state_store(t, &state, &err), DF_OK);
     assert_int_equal(store_commit(t, &err), DF_OK);
 }

@@ -24,6 +24,7 @@
 #include "deltafold/view.h"
 #include "kept_view.h"
 #include "state/commit.h"
+#include "state/compact.h"
 #include "state/view_internal.h"
 #include "whole_batches.h"
 #include "workplace.h"
@@ -96,11 +97,21 @@ static void wait_for_readers(unsigned batch)
     }
 }
 
+static const enum install_method methods[] = {
+    INSTALL_DEFER, INSTALL_INCREMENT, INSTALL_DEFER, INSTALL_DEFER,
+    INSTALL_DEFER, INSTALL_OVERWRITE, INSTALL_AUTO
+};
+enum {
+    METHODS = sizeof methods / sizeof *methods,
+    SMALL_SCALE = 3000 /* bytes: the view is folded often */
+};
+
 static void write_all(void **state)
 {
     struct kept_view k;
 
     (void)state;
+    compact_set_scale(SMALL_SCALE);
     attach(&k);
     for (unsigned i = 1; i <= BATCHES; i++) {
         char path[HISTORY_NAME];
@@ -108,7 +119,7 @@ static void write_all(void **state)
         wait_for_readers(i);
         whole_write(root, i);
         (void)snprintf(path, sizeof path, "deltas/%s", history_batch_name(i));
-        k.options.method = i % 2 == 0 ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
+        k.options.method = methods[i % METHODS];
         check(kept_run(&k, input_tree_path(root, path)), &k.err);
         if (i % REBUILD_EVERY == 0) {
             unsigned shards = number + i / REBUILD_EVERY % 2;
@@ -231,7 +242,9 @@ static uint64_t check_public(struct df_view *v, uint64_t *seq)
     check(df_view_each(v, NULL, 0, add_public_row, &w, &err), &err);
     batch = whole_end(&w);
     df_view_info(v, &info);
-    assert_int_equal(info.rows, w.steady + w.chaff);
+    if (info.unfolded == 0) {
+        assert_int_equal(info.rows, w.steady + w.chaff);
+    }
     for (unsigned i = 0; i < WHOLE_STEADY; i++) {
         char word[WHOLE_WORD];
         int64_t count;
@@ -275,8 +288,9 @@ static void write_until_killed(void **state)
     struct kept_view k;
 
     (void)state;
+    compact_set_scale(SMALL_SCALE);
     attach(&k);
-    k.options.method = number % 2 == 0 ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
+    k.options.method = methods[number % METHODS];
     check(kept_run(&k, input_tree_path(root, "deltas")), &k.err);
     kept_close(&k);
 }
@@ -476,6 +490,14 @@ static bool is_decided(const char *directory, const struct pending_file *was)
     return is.inode != 0 && memcmp(&is, was, sizeof is) != 0;
 }
 
+/* Whether batches are decided by a file when the writer's number is n. */
+static bool decides(unsigned n)
+{
+    enum install_method m = methods[n % METHODS];
+
+    return m == INSTALL_INCREMENT || m == INSTALL_OVERWRITE;
+}
+
 /* Starts a writer and kills it, soon after it has decided a batch of its own
  * or at any moment. */
 static void start_and_kill(const char *directory, unsigned n, bool decided,
@@ -556,7 +578,7 @@ static void killed_writers_leave_whole_batches(void **state)
     (void)munmap(map_page(directory, O_CREAT), sizeof(struct page));
     for (unsigned i = 1; i <= KILLS; i++) {
         whole_write(directory, i);
-        start_and_kill(directory, i, i % 4 != 0, &random);
+        start_and_kill(directory, i, i % 4 != 0 && decides(i), &random);
         torn += look_at_remains(directory, &batch) ? 1 : 0;
     }
     print_message("%u of %u views were torn, at batch %u in the end\n", torn,

@@ -14,12 +14,16 @@
 
 #include "input/reader.h"
 #include "kept_view.h"
+#include "state/compact.h"
 #include "state/store.h"
 #include "tight_map.h"
 #include "way.h"
 #include "workplace.h"
 
-enum { BATCHES = 10 };
+enum {
+    BATCHES = 10,
+    SMALL_SCALE = 2000 /* bytes: views of these histories are folded often */
+};
 
 /* Rows and ledger that every way must come to. */
 struct reference {
@@ -29,7 +33,8 @@ struct reference {
     const struct history *h;
     const char *root;
     struct buf rows;
-    struct buf ledger;
+    struct buf ledger; /* with what was seen of rows ... */
+    struct buf unseen; /* ... and without */
     unsigned ways;
 };
 
@@ -42,8 +47,6 @@ static void go_way(const struct reference *r, const struct way *w,
     kept_open(k, r->root, name, r->job, r->given, r->n, w->shards);
     if (w->method != WAY_ALTERNATE) {
         way_take(k, w, 0);
-        k->options.method =
-            w->method == WAY_OVERWRITE ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
         kept_must(kept_run(k, r->h->deltas), k);
         return;
     }
@@ -64,7 +67,8 @@ static void reference_open(struct reference *r)
     go_way(r, &way_plain, &k);
     r->ways++;
     kept_rows(&k, &r->rows);
-    kept_ledger(&k, &r->ledger);
+    kept_ledger(&k, true, &r->ledger);
+    kept_ledger(&k, false, &r->unseen);
     assert_true(r->rows.len > 0);
     kept_close(&k);
     input_tree_remove(k.path);
@@ -74,6 +78,7 @@ static void reference_close(struct reference *r)
 {
     buf_fini(&r->rows);
     buf_fini(&r->ledger);
+    buf_fini(&r->unseen);
 }
 
 /* Another way: the same rows and ledger. Returns how often it spilled for
@@ -86,8 +91,11 @@ static uint64_t check_way(struct reference *r, const struct way *w)
     way_show(w);
     go_way(r, w, &k);
     r->ways++;
-    kept_ledger(&k, &found);
-    assert_same_rows(&r->ledger, &found);
+    kept_ledger(&k, way_sees_rows(w), &found);
+    assert_same_rows(way_sees_rows(w) ? &r->ledger : &r->unseen, &found);
+    kept_rows(&k, &found);
+    assert_same_rows(&r->rows, &found);
+    kept_compact(&k);
     kept_rows(&k, &found);
     assert_same_rows(&r->rows, &found);
     buf_fini(&found);
@@ -105,6 +113,9 @@ static void every_way_gives_the_same_bytes(void **state)
         { 8, 3, WAY_MEMORY_TINY, 0, WAY_ALTERNATE },
         { 1, 3, 0, 0, WAY_OVERWRITE },
         { 2, 16, 0, 0, WAY_INCREMENT },
+        { 1, 1, 0, 0, WAY_DEFER },
+        { 2, 3, WAY_MEMORY_TINY, 0, WAY_DEFER },
+        { 2, 2, 0, 0, WAY_AUTO },
     };
     uint64_t seed = history_seed();
     const struct df_job *job;
@@ -124,8 +135,10 @@ static void every_way_gives_the_same_bytes(void **state)
         history_steps(&h, BATCHES);
         reference_open(&r);
         for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            compact_set_scale(k % 2 == 0 ? SMALL_SCALE : 0);
             (void)check_way(&r, &ways[k]);
         }
+        compact_set_scale(0);
         reference_close(&r);
         history_close(&h);
     }
@@ -205,12 +218,13 @@ static void a_small_budget_spills_and_changes_nothing(void **state)
         { 8, 3, WAY_MEMORY_TINY, 0, WAY_OVERWRITE },
         { 2, 16, WAY_MEMORY_TINY, 0, WAY_ALTERNATE },
         { 8, 2, 0, 0, WAY_OVERWRITE },
+        { 2, 3, WAY_MEMORY_TINY, 0, WAY_DEFER },
     };
 
     (void)state;
-    ways_over(&history_wide, 1, &oracle_rules[4], history_seed(), ways, 4,
+    ways_over(&history_wide, 1, &oracle_rules[4], history_seed(), ways, 5,
               true);
-    ways_over(&history_wide, 4, &oracle_rules[0], history_seed(), ways, 4,
+    ways_over(&history_wide, 4, &oracle_rules[0], history_seed(), ways, 5,
               false);
 }
 
@@ -262,10 +276,13 @@ static struct tight_map_met check_tight_ways(struct reference *r,
         { 2, 3, 0, 0, WAY_INCREMENT },
         { 1, 1, 0, 0, WAY_OVERWRITE },
         { 2, 3, WAY_MEMORY_TINY, 0, WAY_OVERWRITE },
+        { 1, 1, 0, 0, WAY_DEFER },
+        { 2, 3, 0, 0, WAY_ALTERNATE },
     };
     struct tight_map_met all = { 0 };
 
     reference_open(r);
+    compact_set_scale(SMALL_SCALE);
     store_set_map_step(64 << 10);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct tight_map_met met;
@@ -280,6 +297,7 @@ static struct tight_map_met check_tight_ways(struct reference *r,
         all.commits += met.commits;
     }
     store_set_map_step(0);
+    compact_set_scale(0);
     reference_close(r);
     return all;
 }

@@ -148,6 +148,10 @@ static void open_view(struct kept_view *k, struct model *m, const char *root)
               shards[random_below(&m->random, 2)]);
 }
 
+static const enum install_method methods[] = {
+    INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER, INSTALL_DEFER
+};
+
 static void apply_night(struct kept_view *k, struct model *m, const char *root,
                         unsigned number)
 {
@@ -158,8 +162,7 @@ static void apply_night(struct kept_view *k, struct model *m, const char *root,
     k->options.allow_late = true;
     k->options.allow_repeat = true;
     k->options.threads = 1 + (unsigned)random_below(&m->random, 2);
-    k->options.method = random_below(&m->random, 2) == 0 ? INSTALL_INCREMENT
-                                                         : INSTALL_OVERWRITE;
+    k->options.method = methods[random_below(&m->random, 4)];
     if (random_below(&m->random, 8) == 0) {
         k->options.stop = &stop;
         assert_int_equal(kept_run(k, input_tree_path(root, path)),
@@ -201,7 +204,9 @@ static void live_through(struct model *m)
         apply_night(&k, m, root, number);
         m->nights[number].applied = true;
         m->applied++;
-        m->greatest = number > m->greatest ? number : m->greatest;
+        if (m->applied == 1 || number > m->greatest) {
+            m->greatest = number;
+        }
         move_end(m, number);
         check_view(&k, m, root, i % 4 == 3);
     }

@@ -24,29 +24,45 @@ struct way way_random(uint64_t *random)
         .shards = shards[random_below(random, 4)],
         .memory = memory[random_below(random, 4)],
         .unit_size = units[random_below(random, 4)],
-        .method = (enum way_method)random_below(random, 3),
+        .method = (enum way_method)random_below(random, WAY_METHODS),
     };
 }
 
 void way_show(const struct way *w)
 {
-    static const char *const methods[] = { "increment", "overwrite",
-                                           "alternate" };
+    static const char *const methods[] = { "increment", "overwrite", "defer",
+                                           "auto", "alternate" };
 
     print_message("  threads %u, shards %u, memory %zu, units %llu, %s\n",
                   w->threads, w->shards, w->memory,
                   (unsigned long long)w->unit_size, methods[w->method]);
 }
 
+bool way_sees_rows(const struct way *w)
+{
+    return w->method == WAY_INCREMENT || w->method == WAY_OVERWRITE;
+}
+
+/* Deferred ones come in rows, so that runs lie over runs. */
+static enum install_method method_of(const struct way *w, unsigned batch)
+{
+    static const enum install_method methods[] = {
+        INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER, INSTALL_AUTO
+    };
+    static const enum install_method turns[] = {
+        INSTALL_DEFER,     INSTALL_DEFER, INSTALL_INCREMENT, INSTALL_DEFER,
+        INSTALL_OVERWRITE, INSTALL_DEFER, INSTALL_AUTO
+    };
+
+    return w->method == WAY_ALTERNATE ? turns[batch % 7] : methods[w->method];
+}
+
 void way_take(struct kept_view *k, const struct way *w, unsigned batch)
 {
-    bool overwrites = w->method == WAY_OVERWRITE ||
-                      (w->method == WAY_ALTERNATE && batch % 2 == 0);
-
     k->options.threads = w->threads;
     k->options.memory = w->memory;
     k->options.unit_size = w->unit_size;
-    k->options.method = overwrites ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
+    k->options.method = method_of(w, batch);
     /* A history may come by the same batch twice. */
     k->options.allow_repeat = true;
 }

@@ -9,7 +9,14 @@
 /* All that a worker is given at the least. */
 #define WAY_MEMORY_TINY ((size_t)1 << 20)
 
-enum way_method { WAY_INCREMENT, WAY_OVERWRITE, WAY_ALTERNATE };
+enum way_method {
+    WAY_INCREMENT,
+    WAY_OVERWRITE,
+    WAY_DEFER,
+    WAY_AUTO,
+    WAY_ALTERNATE, /* all of them in turns */
+    WAY_METHODS
+};
 
 struct way {
     unsigned threads;
@@ -24,6 +31,9 @@ extern const struct way way_plain;
 
 struct way way_random(uint64_t *random);
 void way_show(const struct way *w);
+
+/* Whether what each batch did to the rows is seen, and recorded. */
+bool way_sees_rows(const struct way *w);
 
 /* Sets the view's options; batches alternate by their numbers. */
 void way_take(struct kept_view *k, const struct way *w, unsigned batch);

@@ -57,6 +57,9 @@ struct df_view_info {
     int has_element;        /* rows are (key, element), not key alone */
     uint64_t batches;       /* entries in the ledger */
     uint64_t rows;
+    uint64_t unfolded; /* 0: rows is exact. Else so many changes of rows are
+                          not folded in yet, each of which may add a row or
+                          take one away; df_view_get and _each see them */
     unsigned char digest[16]; /* of all rows; equal views, equal digests */
 };
 DF_PUBLIC void df_view_info(const struct df_view *view,

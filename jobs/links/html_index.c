@@ -1,10 +1,9 @@
 #include "jobs/links/html_index.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#include "base/cpu.h"
+
+#if CPU_X86
 #include <immintrin.h>
-#define HAVE_X86_PATHS 1
-#else
-#define HAVE_X86_PATHS 0
 #endif
 
 /* ---- portable: a table ---- */
@@ -38,7 +37,7 @@ static void fill_portable(const uint8_t *src, size_t steps,
 
 static const struct html_index_path portable = { "portable", fill_portable };
 
-#if HAVE_X86_PATHS
+#if CPU_X86
 
 /*
  * A byte is looked up by its low half in one table and by its high half in
@@ -154,17 +153,6 @@ AVX512 static void fill_avx512(const uint8_t *src, size_t steps,
 
 static const struct html_index_path avx512 = { "avx512", fill_avx512 };
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2");
-}
-
-static bool has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw");
-}
-
 #endif
 
 const struct html_index_path *html_index_path(size_t i)
@@ -172,11 +160,11 @@ const struct html_index_path *html_index_path(size_t i)
     const struct html_index_path *paths[3];
     size_t n = 0;
 
-#if HAVE_X86_PATHS
-    if (has_avx512()) {
+#if CPU_X86
+    if (cpu_has_avx512()) {
         paths[n++] = &avx512;
     }
-    if (has_avx2()) {
+    if (cpu_has_avx2()) {
         paths[n++] = &avx2;
     }
 #endif

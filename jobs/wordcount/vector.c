@@ -2,11 +2,10 @@
 
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#include "base/cpu.h"
+
+#if CPU_X86
 #include <immintrin.h>
-#define HAVE_X86_PATHS 1
-#else
-#define HAVE_X86_PATHS 0
 #endif
 
 /*
@@ -149,7 +148,7 @@ static const struct vector_path portable = {
     .keys = keys_portable,
 };
 
-#if HAVE_X86_PATHS
+#if CPU_X86
 
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
 #define AVX512                                                                \
@@ -373,19 +372,6 @@ static const struct vector_path avx512 = {
     .keys = keys_avx512,
 };
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("popcnt");
-}
-
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vbmi2");
-}
-
 #endif
 
 const struct vector_path *vector_path(size_t i)
@@ -393,11 +379,11 @@ const struct vector_path *vector_path(size_t i)
     const struct vector_path *paths[3];
     size_t n = 0;
 
-#if HAVE_X86_PATHS
-    if (has_avx512()) {
+#if CPU_X86
+    if (cpu_has_avx512_vbmi2()) {
         paths[n++] = &avx512;
     }
-    if (has_avx2()) {
+    if (cpu_has_avx2()) {
         paths[n++] = &avx2;
     }
 #endif

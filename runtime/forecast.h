@@ -1,0 +1,17 @@
+/*
+ * forecast.h: what a batch is likely to take before it is read, from what the
+ * last batches of the view took for their bytes.
+ */
+#ifndef RUNTIME_FORECAST_H
+#define RUNTIME_FORECAST_H
+
+#include "runtime/engine.h"
+
+/* *known is false where the ledger has nothing to go by. */
+enum df_status forecast_batch(struct view *v, struct snapshot *s,
+                              const struct batch *batch,
+                              const struct engine_options *options,
+                              struct engine_forecast *out, bool *known,
+                              struct df_error *err) DF_MUST_CHECK;
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * cost.h: what an install is likely to take, and so which one to take.
+ *
+ * Two numbers for each method. `model` is what its steps cost on the machine
+ * where it was measured: rows, pages and a commit, each with its price.
+ * `predicted` is that times how far the model was off for this view on this
+ * machine, as its ledger tells: the median over the last entries of that
+ * method, so that one noisy night changes nothing; entries of long ago do not
+ * count, so that several noisy ones are forgotten.
+ *
+ * What is chosen is the least by price, which looks ahead: a deferred run
+ * will have to be folded some day, and an overwrite folds what is deferred
+ * already, which then need not be done.
+ *
+ *     cost_fit_load(&fit, t, &timings, seq, err);
+ *     cost_choose(&features, &fit, allowed, &choice);
+ */
+#ifndef STATE_COST_H
+#define STATE_COST_H
+
+#include "state/ledger.h"
+#include "state/store.h"
+#include "state/timings.h"
+
+/* Of the view and the batch, all shards together. */
+struct cost_features {
+    double run_rows; /* of the batch; bounds */
+    double run_bytes;
+    double view_rows;  /* of the tables */
+    double leaf_pages; /* that they take */
+    double page_size;
+    double overlay_rows;
+    double overlay_bytes;
+    unsigned lanes; /* shards that are worked on at a time */
+    bool keeps;     /* the run is stored, whatever the method */
+};
+
+/* Entries that tell something, counted back from the last; and how many of
+ * one method are enough. */
+enum { COST_ENTRIES = 64, COST_SAMPLES = 9, COST_METHODS = INSTALL_AUTO };
+
+struct cost_fit {
+    double factor[COST_METHODS]; /* by method; 0: nothing is known */
+};
+enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
+                             const struct timings *timings, uint64_t seq,
+                             struct df_error *err) DF_MUST_CHECK;
+/* The factor of a method: its own, or that of all others, or 1. */
+double cost_factor(const struct cost_fit *fit, enum install_method m);
+
+/* Microseconds from the reduced run to the commit, before the fit. */
+double cost_model(const struct cost_features *f, enum install_method m);
+
+struct cost_choice {
+    enum install_method method;
+    double model_us;
+    double predicted_us;
+};
+/* What one method is predicted to take. */
+struct cost_choice cost_predict(const struct cost_features *f,
+                                const struct cost_fit *fit,
+                                enum install_method m);
+/* The cheapest of increment, overwrite and, with can_defer, defer. */
+struct cost_choice cost_choose(const struct cost_features *f,
+                               const struct cost_fit *fit, bool can_defer);
+
+/* Leaf pages that so many rows, evenly spread, are likely to be in. */
+double cost_pages_hit(double leaf_pages, double rows);
+
+/* The overlay is folded into the rows when it is this share of them, by
+ * bytes: reading it costs about as much of a scan. */
+#define COST_FOLD_SHARE (1.0 / 8)
+/* Bytes of an overlay that is due; of a table that is smaller than that, the
+ * bytes that a scan never notices. */
+double cost_due_bytes(double leaf_pages, double page_size);
+void cost_set_due_min(double bytes); /* for tests; 0: default */
+
+#endif

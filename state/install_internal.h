@@ -1,0 +1,52 @@
+/* install_internal.h: a batch at work, for install.c and install_plan.c. */
+#ifndef STATE_INSTALL_INTERNAL_H
+#define STATE_INSTALL_INTERNAL_H
+
+#include "state/commit.h"
+
+/* LMDB would write dirty pages out and read them back above 131,071 of them;
+ * chunks of an overwrite are between these. */
+#define DIRTY_MAX ((uint64_t)400 << 20)
+#define DIRTY_MIN ((uint64_t)4 << 20)
+#define CHUNK_MAX ((uint64_t)32 << 20)
+
+/* One shard at work. Written by the thread that has the shard, read by the
+ * others behind a barrier. */
+struct shard_work {
+    struct store *store;
+    struct store_txn *t;      /* open between prepare and commit, or NULL */
+    struct shard_state state; /* before the batch */
+    struct run_writer *writer;
+    struct kept_run kept; /* the batch's own run, where it is stored */
+    struct shard_effects effects;
+    struct install_negatives negatives;
+    struct fold fold;
+    uint64_t deferred; /* changes of rows in the overlay, afterwards */
+    bool too_great;    /* with it a sum could leave its bits unseen */
+    enum df_status status;
+    struct df_error err;
+};
+
+struct work {
+    struct view *v;
+    struct install_batch *b;
+    unsigned shards;
+    uint64_t memory; /* for dirty pages, per shard */
+    bool decided;
+    enum install_method method; /* INCREMENT, OVERWRITE or DEFER */
+    bool from_kept;             /* what is folded comes from kept runs */
+    struct pending pending;
+    int64_t begun_us;
+    struct shard_work shard[VIEW_SHARDS_MAX];
+    enum df_status status;
+    struct df_error *err;
+};
+
+/* Sets all but status; b, v and err are set. */
+void install_work_init(struct work *w);
+
+/* Looks at every shard before the first is touched, chooses the method that
+ * all of them go, and makes the maps large enough. */
+enum df_status install_plan(struct work *w) DF_MUST_CHECK;
+
+#endif

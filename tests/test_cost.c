@@ -1,0 +1,267 @@
+/*
+ * The cost model: what it says of small and large batches, how it is fitted
+ * to a view, and that a noisy night does not change its mind. And the filter
+ * of stored runs, and the times that are noted beside the ledger.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "state/cost.h"
+#include "state/filter.h"
+#include "state/timings.h"
+#include "state/view_internal.h"
+#include "stored_view.h"
+
+static const struct cost_fit unfitted;
+
+/* A view of so many rows, 100 to a page, and a batch of a part of it. */
+static struct cost_features view_of(double rows, double part)
+{
+    return (struct cost_features){ .run_rows = rows * part,
+                                   .run_bytes = 12 * rows * part,
+                                   .view_rows = rows,
+                                   .leaf_pages = rows / 400 + 1,
+                                   .page_size = 4096,
+                                   .lanes = 2 };
+}
+
+static enum install_method chosen(double rows, double part)
+{
+    struct cost_features f = view_of(rows, part);
+
+    return cost_choose(&f, &unfitted, true).method;
+}
+
+static void test_sane_from_the_start(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen(30e6, 0.0001), INSTALL_DEFER);
+    assert_int_equal(chosen(10e6, 0.01), INSTALL_DEFER);
+    assert_int_equal(chosen(1e6, 0.01), INSTALL_DEFER);
+    assert_int_equal(chosen(10e6, 1), INSTALL_OVERWRITE);
+    assert_int_equal(chosen(10e3, 1), INSTALL_OVERWRITE);
+}
+
+static void test_more_work_costs_more(void **state)
+{
+    (void)state;
+    for (int m = INSTALL_INCREMENT; m <= INSTALL_DEFER; m++) {
+        double last = 0;
+
+        if (m == INSTALL_REBUILD) {
+            continue;
+        }
+        for (double part = 0.0001; part <= 1; part *= 10) {
+            struct cost_features f = view_of(1e6, part);
+            double us = cost_model(&f, (enum install_method)m);
+
+            assert_true(us > last);
+            last = us;
+        }
+    }
+}
+
+static void test_what_cannot_be_deferred_is_not(void **state)
+{
+    struct cost_features f = view_of(10e6, 0.001);
+
+    (void)state;
+    assert_int_not_equal(cost_choose(&f, &unfitted, false).method,
+                         INSTALL_DEFER);
+}
+
+/* An overlay that is nearly due is folded by an overwrite at hand. */
+static void test_a_full_overlay_is_folded(void **state)
+{
+    struct cost_features f = view_of(1e6, 0.05);
+
+    (void)state;
+    f.overlay_rows = 1e5;
+    f.overlay_bytes = cost_due_bytes(f.leaf_pages, f.page_size);
+    assert_int_equal(cost_choose(&f, &unfitted, true).method,
+                     INSTALL_OVERWRITE);
+}
+
+/* ---- fit ---- */
+
+/* An entry that took `off` times what was modelled. */
+static void apply(struct stored *s, enum install_method m, double off)
+{
+    struct view *v;
+    struct ledger_entry e;
+    char name[32];
+
+    (void)snprintf(name, sizeof name, "%llu", (unsigned long long)s->seq + 1);
+    rows_source_add_text(&s->run, name, 1);
+    s->method = m;
+    assert_int_equal(stored_apply(s, name), DF_OK);
+    assert_true(s->entry.model_us > 0);
+    assert_true(s->entry.predicted_us > 0);
+    e = s->entry;
+    e.install_us = (uint64_t)((double)e.model_us * off) + 1000000;
+    assert_int_equal(view_open(&v, s->path, VIEW_READ, 0, &s->err), DF_OK);
+    timings_note(v, &e);
+    view_close(v);
+}
+
+static double factor_of(struct stored *s, enum install_method m)
+{
+    struct timings timings;
+    struct cost_fit fit;
+    struct store_txn *t;
+    struct view *v;
+
+    assert_int_equal(view_open(&v, s->path, VIEW_READ, 0, &s->err), DF_OK);
+    timings_load(&timings, v);
+    assert_int_equal(store_begin(&t, v->stores[0], STORE_READ, &s->err),
+                     DF_OK);
+    assert_int_equal(cost_fit_load(&fit, t, &timings, s->seq, &s->err), DF_OK);
+    store_abort(t);
+    view_close(v);
+    return cost_factor(&fit, m);
+}
+
+static const struct row_shape plain = { .components = 1 };
+
+/* Times here are a second and more, factors beyond the limit of 16. */
+static void test_fitted_by_the_median(void **state)
+{
+    struct stored s;
+
+    (void)state;
+    stored_open(&s, plain, 1);
+    assert_true(factor_of(&s, INSTALL_DEFER) == 1);
+    apply(&s, INSTALL_OVERWRITE, 1000);
+    assert_true(factor_of(&s, INSTALL_OVERWRITE) == 16);
+    /* The others are as far off, for all that is known. */
+    assert_true(factor_of(&s, INSTALL_DEFER) == 16);
+    stored_close(&s);
+}
+
+static void note_us(struct stored *s, uint64_t seq, uint64_t us)
+{
+    struct ledger_entry e = { .seq = seq, .install_us = us };
+    struct view *v;
+
+    assert_int_equal(view_open(&v, s->path, VIEW_READ, 0, &s->err), DF_OK);
+    timings_note(v, &e);
+    view_close(v);
+}
+
+static void test_a_noisy_night_changes_nothing(void **state)
+{
+    double calm;
+    struct stored s;
+
+    (void)state;
+    stored_open(&s, plain, 1);
+    for (unsigned i = 0; i < 7; i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "%u", i);
+        rows_source_add_text(&s.run, name, 1);
+        s.method = i == 0 ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
+        assert_int_equal(stored_apply(&s, name), DF_OK);
+        /* Longer than what it took, or it would not be believed. */
+        note_us(&s, s.seq, 10 * 1000 * 1000);
+    }
+    calm = factor_of(&s, INSTALL_INCREMENT);
+    assert_true(calm == 16);
+    note_us(&s, 4, s.entry.install_us);
+    assert_true(factor_of(&s, INSTALL_INCREMENT) == calm);
+    stored_close(&s);
+}
+
+/* ---- times beside the ledger ---- */
+
+static void test_times_with_the_commit(void **state)
+{
+    struct snapshot *snapshot;
+    struct ledger_entry e;
+    struct view *v;
+    struct stored s;
+    bool found;
+    int fd;
+
+    (void)state;
+    stored_open(&s, plain, 1);
+    rows_source_add_text(&s.run, "a", 1);
+    assert_int_equal(stored_apply(&s, "1"), DF_OK);
+    note_us(&s, 1, 77000000);
+    for (unsigned damaged = 0; damaged <= 1; damaged++) {
+        if (damaged == 1) {
+            fd = open(stored_file(&s, "gen-1/timings"), O_WRONLY);
+            assert_int_equal(pwrite(fd, "x", 1, TIMINGS_SLOT + 15), 1);
+            (void)close(fd);
+        }
+        assert_int_equal(view_open(&v, s.path, VIEW_READ, 0, &s.err), DF_OK);
+        assert_int_equal(snapshot_open(&snapshot, v, &s.err), DF_OK);
+        assert_int_equal(snapshot_ledger_get(snapshot, 1, &e, &found, &s.err),
+                         DF_OK);
+        assert_true(found);
+        assert_int_equal(e.install_us == 77000000, damaged == 0);
+        assert_true(e.measured_us >= e.install_us);
+        snapshot_close(snapshot);
+        view_close(v);
+    }
+    stored_close(&s);
+}
+
+/* ---- filter ---- */
+
+static uint64_t hash_of(uint64_t n)
+{
+    uint8_t raw[8];
+
+    store_be64(raw, n);
+    return hash64(bytes_of(raw, sizeof raw));
+}
+
+static void test_a_filter_never_denies_and_seldom_errs(void **state)
+{
+    static const size_t sizes[] = { 1, 10, 60, 1500, 20000 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t size = filter_size(sizes[i]);
+        uint8_t *filter = calloc(1, size);
+        unsigned wrong = 0;
+
+        assert_non_null(filter);
+        for (uint64_t n = 0; n < sizes[i]; n++) {
+            filter_add(filter, size, hash_of(n));
+        }
+        for (uint64_t n = 0; n < sizes[i]; n++) {
+            assert_true(filter_may_hold(bytes_of(filter, size), hash_of(n)));
+        }
+        for (uint64_t n = 0; n < 100000; n++) {
+            wrong += filter_may_hold(bytes_of(filter, size),
+                                     hash_of(n + 1000000));
+        }
+        print_message("%zu hashes: %u of 100000 wrong\n", sizes[i], wrong);
+        assert_true(wrong < 3000);
+        free(filter);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sane_from_the_start),
+        cmocka_unit_test(test_more_work_costs_more),
+        cmocka_unit_test(test_what_cannot_be_deferred_is_not),
+        cmocka_unit_test(test_a_full_overlay_is_folded),
+        cmocka_unit_test(test_fitted_by_the_median),
+        cmocka_unit_test(test_a_noisy_night_changes_nothing),
+        cmocka_unit_test(test_times_with_the_commit),
+        cmocka_unit_test(test_a_filter_never_denies_and_seldom_errs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
