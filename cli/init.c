@@ -27,12 +27,17 @@ static enum df_status take_keep(struct invocation *in, uint64_t *keep,
 {
     static const char name[] = "keep=";
     enum df_status status = DF_OK;
+    bool is_given = false;
     int kept = 0;
 
     *keep = 0;
     for (int i = 0; status == DF_OK && i < in->argc; i++) {
         if (i >= 2 && strncmp(in->argv[i], name, sizeof name - 1) == 0) {
-            status = opened_keep(in->argv[i] + sizeof name - 1, keep, err);
+            status =
+                is_given
+                    ? error_set(err, DF_USAGE, "option 'keep' is given twice")
+                    : opened_keep(in->argv[i] + sizeof name - 1, keep, err);
+            is_given = true;
         } else {
             in->argv[kept++] = in->argv[i];
         }

@@ -255,7 +255,13 @@ static enum df_status write_files(struct fold_batch *b, struct df_error *err)
     if (status == DF_OK) {
         status = read_again(b, write_records, &w, &w.crew, err);
     }
-    return status == DF_OK ? outcome_files_end(b->files, err) : status;
+    if (status == DF_OK) {
+        status = outcome_files_end(b->files, err);
+    }
+    if (status != DF_OK) {
+        outcome_files_abandon(b->files);
+    }
+    return status;
 }
 
 /* ---- install ---- */

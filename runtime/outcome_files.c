@@ -634,6 +634,11 @@ enum df_status outcome_files_end(struct outcome_files *o, struct df_error *err)
     return status == DF_OK ? sync_path(text(&o->parent), err) : status;
 }
 
+void outcome_files_abandon(const struct outcome_files *o)
+{
+    remove_files(text(&o->hidden));
+}
+
 static enum df_status name_files(const char *hidden, const char *path,
                                  const char *parent, struct df_error *err)
 {

@@ -14,6 +14,9 @@
  *     outcome_files_publish(o, err)             renamed to OUT/BATCH
  *     outcome_files_close(o)                    takes NULL
  *
+ * What fails before the install is abandoned and leaves nothing, so that a
+ * full disk is as full as before (outcome_files_abandon).
+ *
  * A crash before the commit leaves a hidden directory that the next run with
  * outcome files removes; one behind it leaves one that the next run of
  * any kind renames (outcome_files_recover), for the ledger says so.
@@ -61,6 +64,9 @@ enum df_status outcome_files_records(struct outcome_files *o,
                                      struct df_error *err) DF_MUST_CHECK;
 enum df_status outcome_files_end(struct outcome_files *o,
                                  struct df_error *err) DF_MUST_CHECK;
+/* Instead of end, or after one that failed: removes the hidden directory. Not
+ * once install has begun, for what it has made durable may name it. */
+void outcome_files_abandon(const struct outcome_files *o);
 enum df_status outcome_files_publish(struct outcome_files *o,
                                      struct df_error *err) DF_MUST_CHECK;
 

@@ -36,6 +36,11 @@ static enum df_status standing(struct application *a, const char *as_of,
     struct snapshot *s;
     enum df_status status;
 
+    if (as_of != NULL && as_of[0] == '\0') {
+        return error_set(err, DF_USAGE,
+                         "--as-of: names no batch: leave it away for the last "
+                         "applied one");
+    }
     if (as_of != NULL && strlen(as_of) > PLAN_NAME_MAX) {
         return error_set(err, DF_USAGE, "--as-of: longer than a name can be");
     }

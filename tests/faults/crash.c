@@ -16,7 +16,8 @@
  *   - the same action again must succeed and give what it gives unharmed.
  * With --job=dedup the view is one of first records, the batch is run with
  * --outcomes, and the outcome files must be complete or absent, and the same
- * bytes in the end, with nothing else left beside them.
+ * bytes in the end, with nothing else left beside them; a process that could
+ * not write them leaves none of them.
  * --mode=kill-9 kills --times=N times at a random moment instead. With
  * CRASH_KEEP=1 in the environment a failed trial's files stay.
  */
@@ -453,6 +454,15 @@ static bool report_says_fired(void)
     return fired;
 }
 
+/* Outcome files that could not be written are not left to fill the disk. What
+ * fails while it is installed keeps them: it may yet be decided. */
+static bool litters(const struct outcome *o)
+{
+    return lab.dedup && o->exit_code == 6 &&
+           strstr(o->err, ".partial") != NULL &&
+           strstr(o->err, "is applied") == NULL && has_leftovers(lab.trial);
+}
+
 /* The action with its n-th call struck. False: nothing was struck. */
 static bool strike(const char *where, uint64_t n, uint64_t seed)
 {
@@ -478,6 +488,9 @@ static bool strike(const char *where, uint64_t n, uint64_t seed)
         !(fired && o.exit_code == 6 && says_why(o.err))) {
         give_up("%s: exit %d, signal %d, said: %s", where, o.exit_code,
                 o.signal, o.err);
+    }
+    if (litters(&o)) {
+        give_up("%s: outcome files were left, said: %s", where, o.err);
     }
     outcome_fini(&o);
     for (size_t i = 0; env[i] != NULL; i++) {
