@@ -349,10 +349,10 @@ static void short_axes(void **state)
     struct buf out = { 0 };
 
     (void)state;
-    for (int i = 0; i < 30; i++) {
-        for (int k = 0; k < 7; k++) {
-            double from = 0.01 * pow(1.37, i);
-            double span = pow(3.1, k);
+    for (int start = 0; start < 30; start++) {
+        for (int width = 0; width < 7; width++) {
+            double from = 0.01 * pow(1.37, start);
+            double span = pow(3.1, width);
             const struct chart_point points[] = {
                 { from, from, from, from },
                 { from * span, from * span, from * span, from * span },
