@@ -241,8 +241,8 @@ static void test_a_filter_never_denies_and_seldom_errs(void **state)
             assert_true(filter_may_hold(bytes_of(filter, size), hash_of(n)));
         }
         for (uint64_t n = 0; n < 100000; n++) {
-            wrong += filter_may_hold(bytes_of(filter, size),
-                                     hash_of(n + 1000000));
+            wrong +=
+                filter_may_hold(bytes_of(filter, size), hash_of(n + 1000000));
         }
         print_message("%zu hashes: %u of 100000 wrong\n", sizes[i], wrong);
         assert_true(wrong < 3000);

@@ -148,9 +148,9 @@ static void open_view(struct kept_view *k, struct model *m, const char *root)
               shards[random_below(&m->random, 2)]);
 }
 
-static const enum install_method methods[] = {
-    INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER, INSTALL_DEFER
-};
+static const enum install_method methods[] = { INSTALL_INCREMENT,
+                                               INSTALL_OVERWRITE,
+                                               INSTALL_DEFER, INSTALL_DEFER };
 
 static void apply_night(struct kept_view *k, struct model *m, const char *root,
                         unsigned number)
