@@ -117,12 +117,13 @@ static void write_night(struct model *m, const char *root, unsigned number)
     input_tree_directory(root, path);
 }
 
-/* The next night: after all others, with a gap now and then, or late. */
+/* The next night: after all others, with a gap now and then, or late, which
+ * the first cannot be. */
 static unsigned next_number(struct model *m)
 {
     uint64_t kind = random_below(&m->random, 6);
 
-    if (kind == 0) {
+    if (kind == 0 && m->applied > 0) {
         for (unsigned i = m->greatest; i > 0 && m->greatest - i < 12; i--) {
             if (!m->nights[i].applied && random_below(&m->random, 2) == 0) {
                 return i;
