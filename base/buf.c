@@ -10,14 +10,11 @@ void buf_fini(struct buf *b)
     *b = (struct buf){ 0 };
 }
 
-bool buf_reserve(struct buf *b, size_t more)
+bool buf_grow(struct buf *b, size_t more)
 {
     size_t capacity = b->capacity < 64 ? 64 : b->capacity;
     uint8_t *data;
 
-    if (b->capacity - b->len >= more) {
-        return true;
-    }
     if (more > SIZE_MAX / 4 || b->len > SIZE_MAX / 4) {
         return false;
     }
@@ -31,23 +28,6 @@ bool buf_reserve(struct buf *b, size_t more)
     b->data = data;
     b->capacity = capacity;
     return true;
-}
-
-bool buf_append(struct buf *b, const void *data, size_t len)
-{
-    if (!buf_reserve(b, len)) {
-        return false;
-    }
-    if (len > 0) {
-        memcpy(b->data + b->len, data, len);
-        b->len += len;
-    }
-    return true;
-}
-
-bool buf_append_byte(struct buf *b, uint8_t byte)
-{
-    return buf_append(b, &byte, 1);
 }
 
 bool buf_append_string(struct buf *b, const char *s)

@@ -22,10 +22,33 @@ struct buf {
 
 void buf_fini(struct buf *b);
 
-/* Room for `more` bytes behind len. */
-bool buf_reserve(struct buf *b, size_t more);
-bool buf_append(struct buf *b, const void *data, size_t len);
-bool buf_append_byte(struct buf *b, uint8_t byte);
+/* What buf_reserve does where there is not room enough. */
+bool buf_grow(struct buf *b, size_t more);
+
+/* Room for `more` bytes behind len. Inline, like the next two: most often
+ * there is. */
+static inline bool buf_reserve(struct buf *b, size_t more)
+{
+    return b->capacity - b->len >= more || buf_grow(b, more);
+}
+
+static inline bool buf_append(struct buf *b, const void *data, size_t len)
+{
+    if (!buf_reserve(b, len)) {
+        return false;
+    }
+    if (len > 0) {
+        memcpy(b->data + b->len, data, len);
+        b->len += len;
+    }
+    return true;
+}
+
+static inline bool buf_append_byte(struct buf *b, uint8_t byte)
+{
+    return buf_append(b, &byte, 1);
+}
+
 bool buf_append_string(struct buf *b, const char *s);
 bool buf_printf(struct buf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -365,9 +365,10 @@ static void print_totals(const struct tally *t)
                       human_count(a, t->batches[ENGINE_WOULD_APPLY]));
     }
     if (applied > 0) {
-        output_printf(t->out, "  +%s -%s documents  %s pairs  %s",
+        output_printf(t->out, "  +%s -%s documents  %s pair%s  %s",
                       human_count(a, t->inserted), human_count(b, t->deleted),
-                      human_count(c, t->pairs), human_duration(d, t->us));
+                      human_count(c, t->pairs), human_plural(t->pairs),
+                      human_duration(d, t->us));
     }
     output_byte(t->out, '\n');
 }

@@ -87,8 +87,9 @@ enum df_status batch_list_open(struct batch_list *list, const char *path,
 void batch_list_fini(struct batch_list *list);
 
 /* Natural order: runs of digits compare as numbers of any length ("9" before
- * "10"; equal numbers: fewer leading zeros first), all else byte by byte.
- * A total order: 0 only for the same bytes. */
+ * "10"), all else byte by byte. Leading zeros only tell names apart that are
+ * the same without them, fewer first: "2026-9-30" is between "2026-09-29" and
+ * "2026-10-01". A total order: 0 only for the same bytes. */
 int batch_name_compare(const char *a, const char *b);
 
 #endif

@@ -26,8 +26,9 @@ struct look {
 };
 
 /* The longer of two runs of digits without leading zeros is the greater
- * number; runs of one length compare as bytes. Moves both past the runs. */
-static int compare_numbers(const char **a, const char **b)
+ * number; runs of one length compare as bytes. Moves both past the runs.
+ * *zeros is the first difference of leading zeros so far. */
+static int compare_numbers(const char **a, const char **b, int *zeros)
 {
     size_t a_zeros = strspn(*a, "0");
     size_t b_zeros = strspn(*b, "0");
@@ -44,7 +45,10 @@ static int compare_numbers(const char **a, const char **b)
     }
     *a += a_zeros + a_len;
     *b += b_zeros + b_len;
-    return (a_zeros > b_zeros) - (a_zeros < b_zeros);
+    if (*zeros == 0) {
+        *zeros = (a_zeros > b_zeros) - (a_zeros < b_zeros);
+    }
+    return 0;
 }
 
 static bool is_digit(char c)
@@ -54,9 +58,11 @@ static bool is_digit(char c)
 
 int batch_name_compare(const char *a, const char *b)
 {
+    int zeros = 0;
+
     while (*a != '\0' && *b != '\0') {
         if (is_digit(*a) && is_digit(*b)) {
-            int order = compare_numbers(&a, &b);
+            int order = compare_numbers(&a, &b, &zeros);
 
             if (order != 0) {
                 return order;
@@ -68,7 +74,7 @@ int batch_name_compare(const char *a, const char *b)
             b++;
         }
     }
-    return (unsigned char)*a - (unsigned char)*b;
+    return *a != *b ? (unsigned char)*a - (unsigned char)*b : zeros;
 }
 
 static enum df_status add_batch(struct listing *l, const char *name,

@@ -169,6 +169,21 @@ static enum df_status read_document(struct reader *r, bool at_end,
                            : status;
 }
 
+/* The first content of a compressed file. What is compressed again would be
+ * taken for text; only a job that reads bytes knows what it is. */
+static enum df_status begin_content(struct reader *r, bool *at_end,
+                                    struct df_error *err)
+{
+    enum df_status status = reader_fill(r, at_end, err);
+
+    if (status != DF_OK || r->cut.raw ||
+        decode_kind_of(pieces_pending(&r->pieces)) == DECODE_PLAIN) {
+        return status;
+    }
+    return source_refuse(&r->source, err,
+                         "is compressed twice; unpack it once");
+}
+
 enum df_status reader_begin_file(struct reader *r, bool *at_end,
                                  struct df_error *err)
 {
@@ -178,7 +193,7 @@ enum df_status reader_begin_file(struct reader *r, bool *at_end,
     if (status == DF_OK) {
         status = begin_compressed(r, &is_compressed, err);
     }
-    return status == DF_OK && is_compressed ? reader_fill(r, at_end, err)
+    return status == DF_OK && is_compressed ? begin_content(r, at_end, err)
                                             : status;
 }
 

@@ -60,9 +60,10 @@ struct combine {
     struct combine_stats stats;
     size_t *begin;             /* per part and one more: its sorted entries */
     uint64_t *part_bytes;      /* per part: bytes of those */
-    struct run_writer *sorted; /* between combine_sorted_begin and _end */
+    struct run_writer *sorted; /* between combine_sorted_part and _end */
+    struct combine_segment *sorted_segments; /* of all parts, meanwhile */
     unsigned sorted_part;
-    bool is_sorted;        /* the last two say something */
+    bool is_sorted;        /* begin and part_bytes say something */
     struct df_error error; /* goes with emitter.status */
     struct table_key batch[BATCH];
     int64_t negated[DF_COMPONENTS_MAX]; /* a pair's values, deleted */
@@ -200,7 +201,7 @@ static struct sort_entry *sort_table(struct combine *c)
 
     sort_by_part(entries, n, c->plan.parts, c->begin);
     for (unsigned p = 0; p < c->plan.parts; p++) {
-        sort_by_head(entries + c->begin[p], c->begin[p + 1] - c->begin[p],
+        sort_by_head(entries + c->begin[p], c->begin[p + 1] - c->begin[p], 0,
                      &rows);
     }
     return entries;
@@ -285,21 +286,41 @@ static enum df_status spill(struct combine *c, struct df_error *err)
 
 /* ---- Rows that come sorted ---- */
 
-enum df_status combine_sorted_begin(struct combine *c, unsigned part,
-                                    struct df_error *err)
+enum df_status combine_sorted_begin(struct combine *c, struct df_error *err)
 {
-    struct combine_segment *segments = add_segments(c);
-    enum df_status status = DF_OK;
-
-    assert(c->sorted == NULL && part < c->plan.parts);
-    if (segments == NULL) {
+    c->sorted_segments = add_segments(c);
+    if (c->sorted_segments == NULL) {
         return error_no_memory(err);
     }
-    memset(segments, 0, c->plan.parts * sizeof *segments);
-    c->sorted_part = part;
-    if (c->fd < 0) {
-        status = spill_file(&c->fd, c->spill_directory, err);
+    memset(c->sorted_segments, 0, c->plan.parts * sizeof *c->sorted_segments);
+    return c->fd < 0 ? spill_file(&c->fd, c->spill_directory, err) : DF_OK;
+}
+
+static enum df_status end_sorted_part(struct combine *c, struct df_error *err)
+{
+    struct run_segment *run = &c->sorted_segments[c->sorted_part].run;
+    enum df_status status;
+
+    if (c->sorted == NULL) {
+        return DF_OK;
     }
+    status = run_writer_end(c->sorted, run, err);
+    if (status != DF_OK) {
+        return error_prefix(err, status, "%s", c->spill_directory);
+    }
+    c->file_end = run->end;
+    run_writer_close(c->sorted);
+    c->sorted = NULL;
+    return DF_OK;
+}
+
+enum df_status combine_sorted_part(struct combine *c, unsigned part,
+                                   struct df_error *err)
+{
+    enum df_status status = end_sorted_part(c, err);
+
+    assert(part < c->plan.parts);
+    c->sorted_part = part;
     return status == DF_OK ? run_writer_open(&c->sorted, c->plan.shape, c->fd,
                                              c->file_end, err)
                            : status;
@@ -308,29 +329,20 @@ enum df_status combine_sorted_begin(struct combine *c, unsigned part,
 enum df_status combine_sorted_add(struct combine *c, const struct row *row,
                                   struct df_error *err)
 {
-    struct combine_segment *segments = add_segments(c);
     size_t len = row->head.len + row->tail.len;
 
     c->longest = len > c->longest ? len : c->longest;
-    segments[c->sorted_part].bytes += row_bound(c, row);
+    c->sorted_segments[c->sorted_part].bytes += row_bound(c, row);
     return run_writer_add(c->sorted, row, err);
 }
 
 enum df_status combine_sorted_end(struct combine *c, struct df_error *err)
 {
-    struct combine_segment *segments = add_segments(c);
-    enum df_status status =
-        run_writer_end(c->sorted, &segments[c->sorted_part].run, err);
+    enum df_status status = end_sorted_part(c, err);
 
-    if (status != DF_OK) {
-        return error_prefix(err, status, "%s", c->spill_directory);
-    }
-    c->file_end = segments[c->sorted_part].run.end;
     c->stats.spills++;
     c->stats.spill_bytes = c->file_end;
-    run_writer_close(c->sorted);
-    c->sorted = NULL;
-    return DF_OK;
+    return status;
 }
 
 /* ---- Memory ---- */

@@ -48,16 +48,19 @@ enum df_status combine_status(const struct combine *c,
                               struct df_error *err) DF_MUST_CHECK;
 
 /*
- * Rows of one partition that are in head order already, no head twice: they
+ * Rows that are in head order already, no head twice in a partition: they
  * are written as a spill of their own, past the table.
- *     combine_sorted_begin(c, part, err)
- *       combine_sorted_add(c, row, err) ...
+ *     combine_sorted_begin(c, err)
+ *       combine_sorted_part(c, part, err) ...     in ascending order
+ *         combine_sorted_add(c, row, err) ...
  *     combine_sorted_end(c, err)
  * Nothing else may be done with c in between. After a failure c can only be
  * closed.
  */
-enum df_status combine_sorted_begin(struct combine *c, unsigned part,
+enum df_status combine_sorted_begin(struct combine *c,
                                     struct df_error *err) DF_MUST_CHECK;
+enum df_status combine_sorted_part(struct combine *c, unsigned part,
+                                   struct df_error *err) DF_MUST_CHECK;
 enum df_status combine_sorted_add(struct combine *c, const struct row *row,
                                   struct df_error *err) DF_MUST_CHECK;
 enum df_status combine_sorted_end(struct combine *c,

@@ -5,6 +5,7 @@
  *     4  length of the key
  *     4  unit; the top bit: deleted
  *     4  index
+ *     4  tag
  *     8  time
  *        key
  *
@@ -18,18 +19,22 @@
 #include <unistd.h>
 
 #include "deltafold/job.h"
+#include "runtime/pages.h"
 #include "runtime/spill.h"
 
 enum {
-    HEAD = 20,
+    HEAD = 24,
     CHUNK_FIRST = 1024, /* of a part; doubled up to the plan's */
     CHUNK_MAX = 256 * 1024,
-    CHUNK_SHARE = 4 /* a part has this many in memory on average */
+    CHUNK_SHARE = 4,     /* a part has this many in memory on average */
+    PIECE_MAX = 8 << 20, /* as large as huge pages are asked for: page faults
+                            cost more than the events */
+    PIECE_SHARE = 8 /* at least as many in memory; holds the longest event */
 };
 #define DELETED UINT32_C(0x80000000)
 
 struct chunk {
-    uint8_t *data;   /* NULL: in the file */
+    uint8_t *data;   /* in a piece; NULL: in the file */
     size_t len;      /* bytes in use */
     size_t capacity; /* of data, DF_SLACK aside */
     uint64_t offset; /* in the file */
@@ -46,7 +51,12 @@ struct events {
     struct events_plan plan;
     size_t chunk_max;
     size_t longest; /* chunk so far */
-    size_t used;    /* bytes of chunks in memory */
+    size_t piece_size;
+    uint8_t **pieces;
+    size_t piece_count; /* that there are */
+    size_t piece_most;  /* that may be */
+    size_t piece;       /* the one that is cut, piece_count at first */
+    size_t piece_used;  /* bytes of it */
     int fd;
     uint64_t file_end;
     struct part *parts;
@@ -72,9 +82,15 @@ enum df_status events_open(struct events **out, const struct events_plan *plan,
     if (e->chunk_max < CHUNK_FIRST) {
         e->chunk_max = CHUNK_FIRST;
     }
+    e->piece_size = pages_round(e->plan.memory / PIECE_SHARE);
+    if (e->piece_size > PIECE_MAX) {
+        e->piece_size = PIECE_MAX;
+    }
+    e->piece_most = e->plan.memory / e->piece_size;
+    e->pieces = calloc(e->piece_most, sizeof *e->pieces);
     e->parts = calloc(plan->parts, sizeof *e->parts);
-    if (e->parts == NULL) {
-        free(e);
+    if (e->parts == NULL || e->pieces == NULL) {
+        events_close(e);
         return error_no_memory(err);
     }
     *out = e;
@@ -86,15 +102,16 @@ void events_close(struct events *e)
     if (e == NULL) {
         return;
     }
-    for (unsigned p = 0; p < e->plan.parts; p++) {
-        for (size_t i = 0; i < e->parts[p].count; i++) {
-            free(e->parts[p].chunks[i].data);
-        }
+    for (unsigned p = 0; e->parts != NULL && p < e->plan.parts; p++) {
         free(e->parts[p].chunks);
+    }
+    for (size_t i = 0; i < e->piece_count; i++) {
+        pages_unmap(e->pieces[i], e->piece_size);
     }
     if (e->fd >= 0) {
         (void)close(e->fd);
     }
+    free(e->pieces);
     free(e->parts);
     free(e);
 }
@@ -126,9 +143,7 @@ static enum df_status write_chunk(struct events *e, struct chunk *c,
     }
     c->offset = e->file_end;
     e->file_end += c->len;
-    free(c->data);
     c->data = NULL;
-    e->used -= c->capacity;
     return DF_OK;
 }
 
@@ -148,6 +163,8 @@ static enum df_status spill(struct events *e, struct df_error *err)
             }
         }
     }
+    e->piece = 0;
+    e->piece_used = 0;
     return status;
 }
 
@@ -170,43 +187,71 @@ static bool grow_list(struct part *p)
     return true;
 }
 
+/* Room for a chunk in the piece at hand or the next; spills where there may
+ * not be another. */
+static enum df_status cut(struct events *e, size_t size, uint8_t **data,
+                          struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    assert(size <= e->piece_size);
+    *data = NULL;
+    if (e->piece < e->piece_count && e->piece_size - e->piece_used < size) {
+        e->piece++;
+        e->piece_used = 0;
+    }
+    if (e->piece == e->piece_most) {
+        status = spill(e, err);
+    }
+    if (status == DF_OK && e->piece == e->piece_count) {
+        e->pieces[e->piece] = pages_map(e->piece_size);
+        if (e->pieces[e->piece] == NULL) {
+            return error_no_memory(err);
+        }
+        e->piece_count++;
+    }
+    if (status == DF_OK) {
+        *data = e->pieces[e->piece] + e->piece_used;
+        e->piece_used += size;
+    }
+    return status;
+}
+
+static size_t chunk_size(const struct events *e, const struct part *p)
+{
+    size_t size =
+        p->count == 0 ? CHUNK_FIRST : 2 * p->chunks[p->count - 1].capacity;
+
+    return size < e->chunk_max ? size : e->chunk_max;
+}
+
 /* A new chunk at the end of a part, with room for `size` bytes. */
 static enum df_status add_chunk(struct events *e, struct part *p, size_t size,
                                 struct df_error *err)
 {
-    size_t capacity =
-        p->count == 0 ? CHUNK_FIRST : 2 * p->chunks[p->count - 1].capacity;
-    struct chunk *c;
+    size_t capacity = chunk_size(e, p);
+    uint8_t *data;
+    enum df_status status;
 
-    capacity = capacity < e->chunk_max ? capacity : e->chunk_max;
     capacity = capacity > size ? capacity : size;
-    if (e->used + capacity > e->plan.memory && e->used > 0) {
-        enum df_status status = spill(e, err);
-
-        if (status != DF_OK) {
-            return status;
-        }
+    status = cut(e, capacity + DF_SLACK, &data, err);
+    if (status != DF_OK) {
+        return status;
     }
     if (!grow_list(p)) {
         return error_no_memory(err);
     }
-    c = &p->chunks[p->count];
-    *c = (struct chunk){ .data = malloc(capacity + DF_SLACK),
-                         .capacity = capacity };
-    if (c->data == NULL) {
-        return error_no_memory(err);
-    }
-    p->count++;
-    e->used += capacity;
+    p->chunks[p->count++] =
+        (struct chunk){ .data = data, .capacity = capacity };
     e->longest = capacity > e->longest ? capacity : e->longest;
     return DF_OK;
 }
 
 static void put(uint8_t *to, const struct event *event)
 {
-    uint32_t numbers[3] = { (uint32_t)event->key.len,
+    uint32_t numbers[4] = { (uint32_t)event->key.len,
                             event->unit | (event->is_deleted ? DELETED : 0),
-                            event->index };
+                            event->index, event->tag };
 
     memcpy(to, numbers, sizeof numbers);
     memcpy(to + sizeof numbers, &event->time, sizeof event->time);
@@ -321,7 +366,7 @@ static uint32_t unit_at(const uint8_t *at)
 static struct event take(struct stream *s, const uint8_t *at)
 {
     struct event event;
-    uint32_t numbers[3];
+    uint32_t numbers[4];
 
     memcpy(numbers, at, sizeof numbers);
     memcpy(&event.time, at + sizeof numbers, sizeof event.time);
@@ -329,6 +374,7 @@ static struct event take(struct stream *s, const uint8_t *at)
     event.unit = numbers[1] & ~DELETED;
     event.is_deleted = (numbers[1] & DELETED) != 0;
     event.index = numbers[2];
+    event.tag = numbers[3];
     s->at += HEAD + event.key.len;
     return event;
 }

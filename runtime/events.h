@@ -21,8 +21,9 @@
  *     worker 0   unit 0: a b    unit 3: a          read: a b | c | b | a
  *     worker 1   unit 1: c      unit 2: b
  *
- * Memory is bounded: where a worker's chunks would take more than its share,
- * all are written to a file without a name and filled again.
+ * Memory is bounded: chunks are cut from large pieces, and where a worker's
+ * pieces would take more than its share, all chunks are written to a file
+ * without a name and the pieces are cut anew.
  */
 #ifndef RUNTIME_EVENTS_H
 #define RUNTIME_EVENTS_H
@@ -38,6 +39,7 @@
 
 struct event {
     struct bytes key; /* DF_SLACK bytes behind it are readable */
+    uint32_t tag;     /* low half of the hash of the key (fold_rows_hash) */
     uint32_t unit;
     uint32_t index; /* of the record in the unit */
     bool is_deleted;

@@ -62,6 +62,7 @@ struct folding {
     struct combine **combines; /* theirs */
     struct reduce *reducers[VIEW_SHARDS_MAX];
     uint64_t counts[DF_OUTCOME_REJECTED];
+    uint64_t splits;
     uint64_t late[DF_COUNTERS_MAX + DF_OUTCOME_REJECTED]; /* by outcome */
     const struct resolve_negative *negative;
 };
@@ -220,6 +221,7 @@ static enum df_status add_event(struct folding *f, struct worker *w,
     memset(row, 0, head);
     row[0] = f->rows.is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
     hash = fold_rows_hash(&f->rows, event.key);
+    event.tag = (uint32_t)hash;
     return events_add(w->events, row_part(hash, f->parts), &event, err);
 }
 
@@ -347,14 +349,15 @@ static enum df_status touch_rows(struct folding *f, struct snapshot_rows *rows,
     while (status == DF_OK && row != NULL &&
            bytes_compare(row->head, bytes_of(end, sizeof end)) < 0) {
         struct event event = { .unit = EVENTS_UNIT_TOUCH };
+        uint64_t hash;
 
         if (!touch_key(f, row, &whole, &event.key)) {
             status = error_no_memory(err);
             break;
         }
-        status = events_add(
-            to, row_part(fold_rows_hash(&f->rows, event.key), f->parts),
-            &event, err);
+        hash = fold_rows_hash(&f->rows, event.key);
+        event.tag = (uint32_t)hash;
+        status = events_add(to, row_part(hash, f->parts), &event, err);
         if (status == DF_OK) {
             status = snapshot_rows_next(rows, &row, err);
         }
@@ -517,6 +520,7 @@ static void gather(struct folding *f)
         for (unsigned k = 0; k < DF_OUTCOME_REJECTED; k++) {
             f->counts[k] += resolver_counts(r)[k];
         }
+        f->splits += resolver_splits(r);
         if (n->found && comes_first(n, f->negative)) {
             f->negative = n;
         }
@@ -665,7 +669,7 @@ static uint64_t rejected_for(const struct folding *f, unsigned reason)
 
 struct folding_stats folding_stats(const struct folding *f)
 {
-    struct folding_stats s = { 0 };
+    struct folding_stats s = { .splits = f->splits };
     uint64_t *counters = s.counters;
 
     for (unsigned i = 0; i < f->plan.workers; i++) {

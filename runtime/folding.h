@@ -63,6 +63,7 @@ struct folding_stats {
     uint64_t records;
     uint64_t deleted; /* of these */
     uint64_t spills;
+    uint64_t splits; /* of parts whose keys did not fit; for tests */
     uint64_t counters[DF_COUNTERS_MAX]; /* the job's */
 };
 struct folding_stats folding_stats(const struct folding *f);

@@ -406,6 +406,7 @@ static uint64_t filled(const struct members *m, const struct window *w)
 
 static enum df_status note_members(struct keeping *k, const struct members *m,
                                    const struct window *w,
+                                   const struct member *own,
                                    struct df_error *err)
 {
     const char *unit = w->by == WINDOW_BATCHES ? "batches" : "intervals";
@@ -419,6 +420,9 @@ static enum df_status note_members(struct keeping *k, const struct members *m,
     }
     if (ok && waiting > 0) {
         ok = buf_printf(&k->note, ", %llu not shown yet", waiting);
+    }
+    if (ok && !own->wanted && !own->waits) {
+        ok = buf_append_string(&k->note, ", this batch comes before it");
     }
     if (ok && k->gap > 0) {
         ok = buf_printf(&k->note, ", gap of %llu before",
@@ -448,7 +452,7 @@ static enum df_status move_window(struct keeping *k, struct snapshot *s,
         status = drop_members(k, &m, s, keep, err);
     }
     if (status == DF_OK) {
-        status = note_members(k, &m, w, err);
+        status = note_members(k, &m, w, &m.at[own_place(&m, s)], err);
     }
     free(m.at);
     return status;

@@ -22,6 +22,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/fold_emit.h"
+
 enum {
     SPLIT = 16,     /* parts of a part that does not fit */
     SPLIT_BITS = 4, /* of the hash */
@@ -88,7 +90,6 @@ void resolver_close(struct resolver *r)
     states_fini(&r->states);
     buf_fini(&r->key);
     buf_fini(&r->negative.key);
-    free(r->entries);
     free(r);
 }
 
@@ -128,19 +129,19 @@ static bool state_key(struct resolver *r, const struct event *event,
     return true;
 }
 
-/* hash is that of the event's key, where that is the row's. */
 static enum df_status find(struct resolver *r, size_t part,
-                           const struct event *event, uint64_t hash,
+                           const struct event *event,
                            struct state_record **record, struct df_error *err)
 {
     struct bytes key;
+    uint32_t tag = event->tag;
 
     *record = NULL;
     if (state_key(r, event, &key)) {
         if (r->plan.rows->is_by_span) {
-            hash = row_key_hash(key);
+            tag = (uint32_t)row_key_hash(key); /* with the span */
         }
-        *record = states_find(&r->states, part, key, hash);
+        *record = states_find(&r->states, part, key, tag);
     }
     return *record != NULL ? DF_OK : error_no_memory(err);
 }
@@ -206,13 +207,13 @@ static enum df_status note_negative(struct resolver *r,
 }
 
 static enum df_status replay_event(struct resolver *r, size_t part,
-                                   const struct event *event, uint64_t hash,
+                                   const struct event *event,
                                    struct df_error *err)
 {
     const struct fold_rows *rows = r->plan.rows;
     struct state_record *record;
     enum df_outcome outcome;
-    enum df_status status = find(r, part, event, hash, &record, err);
+    enum df_status status = find(r, part, event, &record, err);
 
     if (status == DF_OK && event->unit != EVENTS_UNIT_TOUCH) {
         status = forget_expired(r, event, &record->after, err);
@@ -238,7 +239,6 @@ static enum df_status replay_event(struct resolver *r, size_t part,
  * others are worked on. */
 struct ahead {
     struct event events[AHEAD];
-    uint64_t hashes[AHEAD];
     size_t n;
     size_t most;
     bool at_end;
@@ -270,13 +270,12 @@ static enum df_status ahead_fill(struct ahead *a, struct resolver *r,
             status = look_at_stop(r, err);
         }
         if (status == DF_OK && !a->at_end && is_pending(r, event)) {
-            a->hashes[a->n] = row_key_hash(event->key);
-            states_prefetch_slot(&r->states, part, a->hashes[a->n]);
+            states_prefetch_slot(&r->states, part, event->tag);
             a->n++;
         }
     }
     for (size_t i = 0; a->n > 1 && i < a->n; i++) {
-        states_prefetch_record(&r->states, part, a->hashes[i]);
+        states_prefetch_record(&r->states, part, a->events[i].tag);
     }
     return status;
 }
@@ -296,8 +295,7 @@ static enum df_status replay(struct resolver *r, const struct events_of *from,
     while (status == DF_OK && !a.at_end) {
         status = ahead_fill(&a, r, reader, states_part, err);
         for (size_t i = 0; status == DF_OK && i < a.n; i++) {
-            status =
-                replay_event(r, states_part, &a.events[i], a.hashes[i], err);
+            status = replay_event(r, states_part, &a.events[i], err);
         }
     }
     events_reader_close(reader);
@@ -322,8 +320,7 @@ static enum df_status collect(struct resolver *r, const struct events_of *from,
     while (status == DF_OK && *fits && !a.at_end) {
         status = ahead_fill(&a, r, reader, states_part, err);
         for (size_t i = 0; status == DF_OK && i < a.n; i++) {
-            status =
-                find(r, states_part, &a.events[i], a.hashes[i], &record, err);
+            status = find(r, states_part, &a.events[i], &record, err);
         }
         *fits = states_memory(&r->states) <= most;
     }
@@ -386,125 +383,6 @@ static enum df_status join(struct resolver *r, struct df_error *err)
         if (r->begin[i] < r->begin[i + 1]) {
             status = join_shard(r, i, err);
         }
-    }
-    return status;
-}
-
-/* ---- emit ---- */
-
-static bool is_changed(const struct state_record *record)
-{
-    return record->before.copies != record->after.copies ||
-           record->before.time != record->after.time;
-}
-
-/* At the end of the batch the view holds no expired keys. */
-static void expire(const struct resolver *r)
-{
-    struct state_record *record;
-    size_t at = 0;
-
-    while (r->plan.rows->is_timed &&
-           (record = states_each(&r->states, &at)) != NULL) {
-        if (record->after.copies > 0 &&
-            record->after.time < r->plan.after.start) {
-            record->after = (struct df_state){ 0 };
-        }
-    }
-}
-
-static enum df_status emit_shard(struct resolver *r, unsigned shard,
-                                 struct df_error *err)
-{
-    enum df_status status = combine_sorted_begin(r->combine, shard, err);
-
-    for (size_t i = r->begin[shard];
-         status == DF_OK && i < r->begin[shard + 1]; i++) {
-        const struct state_record *record =
-            states_record(&r->states, r->entries[i].ref);
-        int64_t values[2] = { record->after.copies - record->before.copies,
-                              record->after.time - record->before.time };
-        struct row row = { .values = values };
-
-        if (is_changed(record)) {
-            states_key(record, &row.head, &row.tail);
-            status = combine_sorted_add(r->combine, &row, err);
-        }
-    }
-    return status == DF_OK ? combine_sorted_end(r->combine, err) : status;
-}
-
-/* The row by which an expired span finds the key. */
-static void emit_span(struct resolver *r, int64_t time, int64_t value)
-{
-    struct df_emitter *e = combine_emitter(r->combine);
-    int64_t values[2] = { value, 0 };
-
-    fold_rows_put_span(r->plan.rows, &r->plan.after, time, r->key.data);
-    df_emit(e, r->key.data, r->key.len, NULL, 0, values);
-}
-
-static bool same_span(const struct resolver *r, int64_t a, int64_t b)
-{
-    const struct fold_rows *rows = r->plan.rows;
-
-    return rows->fold->span_of(rows->config, &r->plan.after, a) ==
-           rows->fold->span_of(rows->config, &r->plan.after, b);
-}
-
-/* r->key becomes room for the head and the job's key. */
-static bool span_key(struct resolver *r, const struct state_record *record)
-{
-    struct bytes head;
-    struct bytes tail;
-
-    states_key(record, &head, &tail);
-    buf_reset(&r->key);
-    return buf_append(&r->key, (uint8_t[DF_FOLD_SPAN_HEAD]){ 0 },
-                      DF_FOLD_SPAN_HEAD - 1) &&
-           row_join(&r->key, head, tail);
-}
-
-static enum df_status emit_spans(struct resolver *r, struct df_error *err)
-{
-    const struct state_record *record;
-    size_t at = 0;
-
-    while ((record = states_each(&r->states, &at)) != NULL) {
-        bool was = record->before.copies > 0;
-        bool is = record->after.copies > 0;
-
-        if ((!was && !is) ||
-            (was && is &&
-             same_span(r, record->before.time, record->after.time))) {
-            continue;
-        }
-        if (!span_key(r, record)) {
-            return error_no_memory(err);
-        }
-        if (was) {
-            emit_span(r, record->before.time, -1);
-        }
-        if (is) {
-            emit_span(r, record->after.time, 1);
-        }
-    }
-    return combine_status(r->combine, err);
-}
-
-static enum df_status emit(struct resolver *r, struct df_error *err)
-{
-    enum df_status status = DF_OK;
-
-    expire(r);
-    for (unsigned i = 0; status == DF_OK && i < r->shards; i++) {
-        if (r->begin[i] < r->begin[i + 1]) {
-            status = emit_shard(r, i, err);
-        }
-    }
-    if (status == DF_OK && r->plan.rows->is_timed &&
-        !r->plan.rows->is_by_span) {
-        status = emit_spans(r, err);
     }
     return status;
 }
@@ -580,9 +458,15 @@ static enum df_status finish_group(struct resolver *r,
                                    const struct events_of *from,
                                    const struct group *g, struct df_error *err)
 {
+    const struct fold_emit_plan emit = { .rows = r->plan.rows,
+                                         .clock = &r->plan.after,
+                                         .states = &r->states,
+                                         .shards = r->shards,
+                                         .combine = r->combine };
     enum df_status status = DF_OK;
 
-    if (!states_sort(&r->states, r->shards, &r->entries, r->begin)) {
+    r->entries = states_sort(&r->states, r->shards, r->begin);
+    if (r->entries == NULL) {
         return error_no_memory(err);
     }
     if (!g->is_replayed) {
@@ -593,10 +477,8 @@ static enum df_status finish_group(struct resolver *r,
         status = replay(r, from, i, i - g->first, err);
     }
     if (status == DF_OK) {
-        status = emit(r, err);
+        status = fold_emit(&emit, r->entries, r->begin, err);
     }
-    free(r->entries);
-    r->entries = NULL;
     states_reset(&r->states);
     return status;
 }
@@ -616,15 +498,12 @@ static enum df_status divide(struct resolver *r, const struct events_of *from,
         events_reader_open(&reader, from->workers, from->n, part, err);
 
     while (status == DF_OK) {
-        uint64_t hash;
-
         status = events_reader_next(reader, &event, err);
         if (status != DF_OK || event.key.data == NULL) {
             break;
         }
-        hash = fold_rows_hash(r->plan.rows, event.key);
         status =
-            events_add(sub, (unsigned)(hash >> shift) % SPLIT, &event, err);
+            events_add(sub, event.tag >> shift & (SPLIT - 1), &event, err);
         if (status == DF_OK) {
             status = look_at_stop(r, err);
         }

@@ -23,7 +23,7 @@ enum {
  * is `shift` bits up. */
 static inline unsigned bucket_of(const struct sort_entry *e, int shift)
 {
-    return shift == BY_PART ? e->part : (unsigned)(e->word >> shift) & 0xff;
+    return (shift == BY_PART ? e->part : (unsigned)(e->word >> shift)) & 0xff;
 }
 
 /* Swaps entries into their buckets; begin[b] is where bucket b starts, for
@@ -51,8 +51,9 @@ static void permute(struct sort_entry *e, int shift, unsigned buckets,
     }
 }
 
-static void distribute(struct sort_entry *e, size_t n, int shift,
-                       unsigned buckets, size_t *begin)
+/* Where each bucket begins, were they one behind the other. */
+static void count(const struct sort_entry *e, size_t n, int shift,
+                  unsigned buckets, size_t *begin)
 {
     memset(begin, 0, (buckets + 1) * sizeof *begin);
     for (size_t i = 0; i < n; i++) {
@@ -61,6 +62,12 @@ static void distribute(struct sort_entry *e, size_t n, int shift,
     for (unsigned b = 0; b < buckets; b++) {
         begin[b + 1] += begin[b];
     }
+}
+
+static void distribute(struct sort_entry *e, size_t n, int shift,
+                       unsigned buckets, size_t *begin)
+{
+    count(e, n, shift, buckets, begin);
     permute(e, shift, buckets, begin);
 }
 
@@ -179,8 +186,48 @@ static void sort_range(const struct sort_rows *rows, struct sort_entry *e,
     sort_small(rows, e, n, depth);
 }
 
-void sort_by_head(struct sort_entry *entries, size_t n,
+void sort_by_head(struct sort_entry *entries, size_t n, size_t depth,
                   const struct sort_rows *rows)
 {
-    sort_range(rows, entries, n, 0);
+    sort_range(rows, entries, n, depth);
+}
+
+/* ---- by word alone ---- */
+
+/* Copies entries to their buckets in the order they have. */
+static void distribute_stably(const struct sort_entry *from,
+                              struct sort_entry *to, size_t n, int shift,
+                              unsigned buckets, size_t *begin)
+{
+    size_t next[SORT_PARTS_MAX];
+
+    count(from, n, shift, buckets, begin);
+    memcpy(next, begin, buckets * sizeof *next);
+    for (size_t i = 0; i < n; i++) {
+        to[next[bucket_of(&from[i], shift)]++] = from[i];
+    }
+}
+
+/* From the last byte that differs to the first, and by part at the end. */
+struct sort_entry *sort_by_word(struct sort_entry *entries,
+                                struct sort_entry *room, size_t n,
+                                unsigned parts, size_t *begin)
+{
+    uint64_t bits = differing_bits(entries, n);
+    size_t ignored[256 + 1];
+    struct sort_entry *from = entries;
+    struct sort_entry *to = room;
+
+    assert(parts <= SORT_PARTS_MAX);
+    for (int shift = 0; shift < 64; shift += 8) {
+        if ((bits >> shift & 0xff) != 0) {
+            struct sort_entry *sorted = to;
+
+            distribute_stably(from, to, n, shift, 256, ignored);
+            to = from;
+            from = sorted;
+        }
+    }
+    distribute_stably(from, to, n, BY_PART, parts, begin);
+    return to;
 }

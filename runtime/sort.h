@@ -13,7 +13,8 @@ struct sort_entry {
     uint64_t word; /* eight bytes of the head, big-endian, zero-padded; the
                       first eight before sorting, anything after */
     uint32_t ref;  /* what the caller knows the row by */
-    uint32_t part; /* its partition */
+    uint32_t part; /* its partition; bits above the lowest eight are the
+                      caller's */
 };
 
 enum { SORT_PARTS_MAX = 256 };
@@ -35,8 +36,16 @@ static inline uint64_t sort_word(struct bytes head, size_t depth)
 void sort_by_part(struct sort_entry *entries, size_t n, unsigned parts,
                   size_t *begin);
 
-/* Sorts by head; no two heads may be equal. */
-void sort_by_head(struct sort_entry *entries, size_t n,
+/* Sorts by head; no two heads may be equal. They agree in the first `depth`
+ * bytes, and words are those from there on. */
+void sort_by_head(struct sort_entry *entries, size_t n, size_t depth,
                   const struct sort_rows *rows);
+
+/* Groups by part, as sort_by_part does, and sorts by word alone within each;
+ * entries with one word keep their order. Uses room for n entries; returns
+ * which of the two arrays they are in. */
+struct sort_entry *sort_by_word(struct sort_entry *entries,
+                                struct sort_entry *room, size_t n,
+                                unsigned parts, size_t *begin);
 
 #endif

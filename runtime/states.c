@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
+#include "runtime/pages.h"
+
 enum {
-    UNIT = 8,             /* bytes that references count in */
-    SLOTS_FIRST = 256,    /* of a part */
-    RECORDS_FIRST = 4096, /* bytes */
-    SLACK = 8             /* a comparison may read on */
+    UNIT = 8,          /* bytes that references count in */
+    SLOTS_FIRST = 256, /* of a part */
+    SLACK = 8          /* a comparison may read on */
 };
 
 void states_init(struct states *s)
@@ -27,7 +28,8 @@ void states_fini(struct states *s)
 {
     free_parts(s);
     free(s->parts);
-    free(s->records);
+    pages_unmap(s->records, s->room);
+    pages_unmap(s->sort, s->sort_size);
     buf_fini(&s->stored);
     states_init(s);
 }
@@ -41,14 +43,14 @@ void states_reset(struct states *s)
 
 size_t states_memory(const struct states *s)
 {
-    return s->len + s->slot_bytes + s->count * sizeof(struct sort_entry);
+    return s->len + s->slot_bytes + s->count * STATES_SORT_BYTES;
 }
 
 size_t states_memory_bound(uint64_t events, uint64_t key_bytes)
 {
     /* Slots are at least three eighths full. */
     return (size_t)(events * (sizeof(struct state_record) + UNIT +
-                              sizeof(struct sort_entry) + 22) +
+                              STATES_SORT_BYTES + 22) +
                     key_bytes) +
            SLOTS_FIRST * sizeof(uint64_t);
 }
@@ -109,9 +111,28 @@ static bool to_stored(struct states *s, struct bytes *key)
     return true;
 }
 
+static uint64_t load(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Keys are short: two loads that overlap are faster than a call. */
 static bool has_key(const struct state_record *r, struct bytes key)
 {
-    return r->len == key.len && memcmp(r + 1, key.data, key.len) == 0;
+    const uint8_t *a = (const uint8_t *)(r + 1);
+    const uint8_t *b = key.data;
+    size_t n = key.len;
+
+    if (r->len != n) {
+        return false;
+    }
+    if (n < 8 || n > 16) {
+        return memcmp(a, b, n) == 0;
+    }
+    return load(a) == load(b) && load(a + n - 8) == load(b + n - 8);
 }
 
 static bool grow_slots(struct states *s, struct states_part *p)
@@ -142,7 +163,7 @@ static bool grow_slots(struct states *s, struct states_part *p)
 
 static bool make_room(struct states *s, size_t size)
 {
-    size_t room = s->room + s->room / 2 + RECORDS_FIRST + size;
+    size_t room = pages_round(s->room + s->room / 2 + size + SLACK);
     uint8_t *records;
 
     if (s->len + size + SLACK <= s->room) {
@@ -151,7 +172,8 @@ static bool make_room(struct states *s, size_t size)
     if (s->len + size > (size_t)UINT32_MAX * UNIT) {
         return false;
     }
-    records = realloc(s->records, room);
+    records = s->records == NULL ? pages_map(room)
+                                 : pages_resize(s->records, s->room, room);
     if (records == NULL) {
         return false;
     }
@@ -181,11 +203,9 @@ static struct state_record *insert(struct states *s, struct states_part *p,
 }
 
 struct state_record *states_find(struct states *s, size_t part,
-                                 struct bytes key, uint64_t hash)
+                                 struct bytes key, uint32_t tag)
 {
     struct states_part *p = &s->parts[part];
-    /* The partition took the top bits. */
-    uint32_t tag = (uint32_t)hash;
     size_t at;
 
     if (!to_stored(s, &key) ||
@@ -255,35 +275,73 @@ static bool shard_of(const struct states *s, uint32_t ref, unsigned shards,
     return ok;
 }
 
-bool states_sort(struct states *s, unsigned shards,
-                 struct sort_entry **entries, size_t *begin)
+/* How many bytes a head shares with a prefix. */
+static size_t shared_bytes(struct bytes prefix, struct bytes head)
 {
-    const struct sort_rows rows = { s, head_of };
-    struct sort_entry *e = malloc((s->count + 1) * sizeof *e);
-    size_t at = UNIT;
+    size_t most = prefix.len < head.len ? prefix.len : head.len;
     size_t n = 0;
 
-    *entries = e;
-    while (e != NULL && at < s->len) {
-        uint32_t ref = (uint32_t)(at / UNIT);
-        struct state_record *r = states_record(s, ref);
-
-        e[n].ref = ref;
-        e[n].word = sort_word(head_of(s, ref), 0);
-        if (!shard_of(s, ref, shards, &e[n].part)) {
-            free(e);
-            *entries = NULL;
-            return false;
-        }
+    if (most == prefix.len && memcmp(prefix.data, head.data, most) == 0) {
+        return most;
+    }
+    while (n < most && prefix.data[n] == head.data[n]) {
         n++;
-        at += (sizeof *r + r->len + UNIT - 1) & ~(size_t)(UNIT - 1);
     }
-    if (e == NULL) {
-        return false;
+    return n;
+}
+
+/* The next record for sorting; words are set once the prefix is known. */
+static bool add_entry(const struct states *s, struct state_record *r,
+                      unsigned shards, struct sort_entry *entry,
+                      struct bytes *prefix)
+{
+    struct bytes head;
+
+    entry->ref = (uint32_t)((size_t)((uint8_t *)r - s->records) / UNIT);
+    head = head_of(s, entry->ref);
+    if (prefix->data == NULL) {
+        *prefix = head;
     }
-    sort_by_part(e, n, shards, begin);
-    for (unsigned i = 0; i < shards; i++) {
-        sort_by_head(e + begin[i], begin[i + 1] - begin[i], &rows);
+    prefix->len = shared_bytes(*prefix, head);
+    return shard_of(s, entry->ref, shards, &entry->part);
+}
+
+static struct sort_entry *sort_room(struct states *s)
+{
+    size_t size = pages_round((s->count + 1) * STATES_SORT_BYTES);
+
+    if (size > s->sort_size) {
+        pages_unmap(s->sort, s->sort_size);
+        s->sort = pages_map(size);
+        s->sort_size = s->sort != NULL ? size : 0;
     }
-    return true;
+    return s->sort;
+}
+
+/* The prefix that all heads share - identifiers often begin alike - is left
+ * out, so that a word tells more of them apart. */
+struct sort_entry *states_sort(struct states *s, unsigned shards,
+                               size_t *begin)
+{
+    const struct sort_rows rows = { s, head_of };
+    struct sort_entry *e = sort_room(s);
+    struct bytes prefix = { 0 };
+    struct state_record *r;
+    size_t at = 0;
+    size_t n = 0;
+    bool ok = e != NULL;
+
+    while (ok && (r = states_each(s, &at)) != NULL) {
+        ok = add_entry(s, r, shards, &e[n++], &prefix);
+    }
+    for (size_t i = 0; ok && i < n; i++) {
+        e[i].word = sort_word(head_of(s, e[i].ref), prefix.len);
+    }
+    if (ok) {
+        sort_by_part(e, n, shards, begin);
+    }
+    for (unsigned i = 0; ok && i < shards; i++) {
+        sort_by_head(e + begin[i], begin[i + 1] - begin[i], prefix.len, &rows);
+    }
+    return ok ? e : NULL;
 }

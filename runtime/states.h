@@ -4,9 +4,9 @@
  *
  *     states_init(&s)
  *       states_begin(&s)                        a part: its own slots
- *         states_find(&s, key, hash) ...        adds what is not there
+ *         states_find(&s, part, key, tag) ...   adds what is not there
  *       for more parts, whose records stay:  states_begin(&s) ...
- *       states_sort(&s, shards, &refs)          all keys, by shard and head
+ *       states_sort(&s, shards, begin)          all keys, by shard and head
  *       states_reset(&s)
  *     states_fini(&s)                           safe on zeroed memory
  *
@@ -43,15 +43,21 @@ struct states {
     struct states_part *parts;
     size_t part_count;
     size_t part_room;
-    size_t slot_bytes; /* of all parts */
-    struct buf stored; /* a long key in the making */
+    size_t slot_bytes;       /* of all parts */
+    struct buf stored;       /* a long key in the making */
+    struct sort_entry *sort; /* states_sort's, kept for the next time */
+    size_t sort_size;
 };
 
 void states_init(struct states *s);
 void states_fini(struct states *s);
 void states_reset(struct states *s);
 
-/* Bytes in use, with what states_sort will take. */
+/* What sorting takes for each key: an entry, and two for each of the two rows
+ * by span that it may come with (fold_emit.h). */
+enum { STATES_SORT_BYTES = 5 * sizeof(struct sort_entry) };
+
+/* Bytes in use, with what sorting will take. */
 size_t states_memory(const struct states *s);
 /* What a part of that many events may add at most. */
 size_t states_memory_bound(uint64_t events, uint64_t key_bytes);
@@ -61,25 +67,25 @@ bool states_begin(struct states *s);
 /* Undoes states_begin and all that was added since. */
 void states_drop(struct states *s, size_t len, size_t count);
 
-/* The record of a key in a part; a new one has both states zero. hash is
- * row_key_hash of the key. NULL without memory. Records move when others are
- * added. */
+/* The record of a key in a part; a new one has both states zero. tag is the
+ * low half of a hash of the key: the partition took bits of the other. NULL
+ * without memory. Records move when others are added. */
 struct state_record *states_find(struct states *s, size_t part,
-                                 struct bytes key, uint64_t hash);
+                                 struct bytes key, uint32_t tag);
 
 /* Two steps ahead of states_find: sends for the slot, then for the record. */
 static inline void states_prefetch_slot(const struct states *s, size_t part,
-                                        uint64_t hash)
+                                        uint32_t tag)
 {
     const struct states_part *p = &s->parts[part];
 
-    __builtin_prefetch(&p->slots[(uint32_t)hash & p->mask]);
+    __builtin_prefetch(&p->slots[tag & p->mask]);
 }
 static inline void states_prefetch_record(const struct states *s, size_t part,
-                                          uint64_t hash)
+                                          uint32_t tag)
 {
     const struct states_part *p = &s->parts[part];
-    uint64_t slot = p->slots[(uint32_t)hash & p->mask];
+    uint64_t slot = p->slots[tag & p->mask];
 
     __builtin_prefetch(s->records + (size_t)(uint32_t)slot * 8);
 }
@@ -88,11 +94,12 @@ static inline void states_prefetch_record(const struct states *s, size_t part,
  * the last. */
 struct state_record *states_each(const struct states *s, size_t *at);
 
-/* All records by the shard of their keys and head; *entries is the caller's
- * to free, and begin (of shards + 1 numbers) says where each shard's are.
- * False without memory. */
-bool states_sort(struct states *s, unsigned shards,
-                 struct sort_entry **entries, size_t *begin);
+/* All records by the shard of their keys and head; begin (of shards + 1
+ * numbers) says where each shard's are. They hold until the next call; four
+ * times as many entries behind them are the caller's to use. NULL without
+ * memory. */
+struct sort_entry *states_sort(struct states *s, unsigned shards,
+                               size_t *begin);
 
 static inline struct state_record *states_record(const struct states *s,
                                                  uint32_t ref)

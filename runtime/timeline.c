@@ -291,7 +291,7 @@ static enum df_status replay(const struct timeline *t,
     uint64_t left = u->count - from;
     size_t n = left < TIMELINE_STEP ? (size_t)left : TIMELINE_STEP;
     struct df_clock clock = t->marks[mark];
-    int64_t times[TIMELINE_STEP];
+    int64_t times[TIMELINE_STEP] = { 0 };
     enum df_status status = read_step(t, u, from, n, times, err);
 
     for (size_t i = 0; status == DF_OK && i < n; i++) {

@@ -33,6 +33,8 @@ struct sight {
     bool too_large; /* for an increment */
     bool can_defer;
     bool empty;
+    uint64_t room_to_store[VIEW_SHARDS_MAX]; /* bytes, by shard */
+    uint64_t room_to_fold[VIEW_SHARDS_MAX];
 };
 
 static bool may_store(const struct work *w)
@@ -137,18 +139,30 @@ static enum df_status look(struct work *w, unsigned i, struct sight *sight,
     return status;
 }
 
-/* Twice what the rows take, packed or not, and what they replace; it is
- * address space. */
-static enum df_status reserve(struct store *s, const struct load *l,
-                              struct df_error *err)
+/* Room in the map: for the run, twice; and, where rows are written, twice what
+ * they take, packed or not, and what they replace. It is address space. */
+static void note_room(struct sight *to, unsigned i, const struct load *l)
 {
     uint64_t pages = l->size.leaf_pages + l->size.other_pages;
 
-    return store_reserve(
-        s,
-        2 * pages * l->size.page_size + 4 * (l->bytes + l->over.bytes) +
-            64 * (l->rows + l->over.rows) + 2 * l->kept_bytes + DIRTY_MIN,
-        err);
+    to->room_to_store[i] = 2 * l->kept_bytes + DIRTY_MIN;
+    to->room_to_fold[i] =
+        to->room_to_store[i] + 2 * pages * l->size.page_size +
+        4 * (l->bytes + l->over.bytes) + 64 * (l->rows + l->over.rows);
+}
+
+static enum df_status reserve(struct work *w, const struct sight *sight)
+{
+    enum df_status status = DF_OK;
+
+    for (unsigned i = 0; status == DF_OK && i < w->shards; i++) {
+        status =
+            store_reserve(w->shard[i].store,
+                          w->method == INSTALL_DEFER ? sight->room_to_store[i]
+                                                     : sight->room_to_fold[i],
+                          w->err);
+    }
+    return status;
 }
 
 /* What the ledger tells of costs, and what it is to tell of those since. */
@@ -219,8 +233,8 @@ void install_work_init(struct work *w)
     }
 }
 
-/* Looks at all shards; makes room in them, unless it is only a guess. */
-static enum df_status see(struct work *w, bool guess, struct sight *sight)
+/* Looks at all shards. */
+static enum df_status see(struct work *w, struct sight *sight)
 {
     enum df_status status = DF_OK;
 
@@ -231,9 +245,7 @@ static enum df_status see(struct work *w, bool guess, struct sight *sight)
         struct load l = { 0 };
 
         status = look(w, i, sight, &l, w->err);
-        if (status == DF_OK && !guess) {
-            status = reserve(w->shard[i].store, &l, w->err);
-        }
+        note_room(sight, i, &l);
     }
     return status;
 }
@@ -244,7 +256,7 @@ enum df_status install_plan(struct work *w)
     struct sight sight;
     struct cost_fit fit;
     struct cost_choice choice;
-    enum df_status status = see(w, false, &sight);
+    enum df_status status = see(w, &sight);
 
     if (status == DF_OK) {
         status = fit_costs(w, &fit);
@@ -259,7 +271,7 @@ enum df_status install_plan(struct work *w)
     e->method = choice.method;
     e->model_us = (uint64_t)choice.model_us;
     e->predicted_us = (uint64_t)choice.predicted_us;
-    return DF_OK;
+    return reserve(w, &sight);
 }
 
 /* ---- a guess ---- */
@@ -271,7 +283,7 @@ static enum df_status forecast(struct work *w, double run_rows,
     struct cost_fit fit;
     struct sight sight;
     struct cost_features *f = &sight.features;
-    enum df_status status = see(w, true, &sight);
+    enum df_status status = see(w, &sight);
 
     if (status == DF_OK) {
         status = fit_costs(w, &fit);

@@ -412,7 +412,7 @@ enum df_status runs_drop_merged(struct store_txn *t,
 enum df_status runs_let_go(struct store_txn *t, uint64_t seq, bool used,
                            struct df_error *err)
 {
-    struct kept_run run;
+    struct kept_run run = { 0 };
     bool found;
     enum df_status status = runs_get(t, seq, &run, &found, err);
 
@@ -431,7 +431,7 @@ enum df_status runs_let_go(struct store_txn *t, uint64_t seq, bool used,
 enum df_status runs_move(struct store_txn *t, struct ledger_effect effect,
                          struct df_error *err)
 {
-    struct kept_run run;
+    struct kept_run run = { 0 };
     bool found;
     enum df_status status = runs_get(t, effect.seq, &run, &found, err);
 

@@ -349,8 +349,10 @@ static void short_axes(void **state)
     struct buf out = { 0 };
 
     (void)state;
-    for (double from = 0.01; from < 100; from *= 1.37) {
-        for (double span = 1; span < 2000; span *= 3.1) {
+    for (int i = 0; i < 30; i++) {
+        for (int k = 0; k < 7; k++) {
+            double from = 0.01 * pow(1.37, i);
+            double span = pow(3.1, k);
             const struct chart_point points[] = {
                 { from, from, from, from },
                 { from * span, from * span, from * span, from * span },

@@ -97,7 +97,7 @@ static void check_sorts(struct heads *h, unsigned parts, unsigned *seed)
         size_t n = begin[p + 1] - begin[p];
         size_t want = 0;
 
-        sort_by_head(e, n, &rows);
+        sort_by_head(e, n, 0, &rows);
         for (size_t i = 0; i < h->n; i++) {
             if (i * 7 % parts == p) {
                 assert_true(want < n);

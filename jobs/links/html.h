@@ -58,4 +58,9 @@ bool html_scanner_guessed(const struct html_scanner *s);
  * pages in UTF-8 (encoding.h). */
 bool html_looks_like(struct bytes page);
 
+/* The same for bytes that are called a page, as by the end of their name:
+ * these may begin with any text, but not as XML and PDF do. */
+bool html_may_be(struct bytes page);
+enum { HTML_SNIFFED = 1445 }; /* bytes that the MIME standard looks at */
+
 #endif

@@ -72,6 +72,27 @@ static bool is_html_tag(struct bytes page, bool is_xml)
                   : (known->traits & HTML_KNOWN) != 0;
 }
 
+/* The bytes that the MIME sniffing standard finds in no text. */
+static bool is_binary(uint8_t byte)
+{
+    return byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\f' &&
+           byte != '\r' && byte != 0x1B;
+}
+
+bool html_may_be(struct bytes page)
+{
+    size_t looked_at = page.len < HTML_SNIFFED ? page.len : HTML_SNIFFED;
+
+    for (size_t i = 0; i < looked_at; i++) {
+        if (is_binary(page.data[i])) {
+            return false;
+        }
+    }
+    drop_blanks(&page);
+    return page.len > 0 && !begins_with(page, "<?xml") &&
+           !begins_with(page, "%PDF-");
+}
+
 bool html_looks_like(struct bytes page)
 {
     bool is_xml = false;

@@ -235,13 +235,27 @@ static bool append_path(struct buf *out, struct bytes path)
     return ok;
 }
 
+/* Whether an id is a URL, of any scheme: no path has "//" in it. */
+static bool is_absolute(struct bytes id)
+{
+    static const char scheme[] = "abcdefghijklmnopqrstuvwxyz"
+                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+    size_t len = 0;
+
+    while (len < id.len && memchr(scheme, id.data[len], sizeof scheme - 1)) {
+        len++;
+    }
+    return len > 0 &&
+           begins_with(bytes_of(id.data + len, id.len - len), "://");
+}
+
 static bool make_page_url(struct mapper *m, struct bytes id)
 {
     const char *base = m->config->base_url;
     size_t len = strlen(base);
 
     buf_reset(&m->page_url);
-    if (begins_with(id, "http://") || begins_with(id, "https://")) {
+    if (is_absolute(id)) {
         return buf_append(&m->page_url, id.data, id.len);
     }
     if (!buf_append_string(&m->page_url, len == 0 ? "https://" : base)) {
@@ -377,6 +391,42 @@ static void resolve_link(struct mapper *m, const struct found_link *link,
     }
 }
 
+/* ---- what is a page ---- */
+
+static bool ends_with(struct bytes b, const char *end)
+{
+    size_t len = strlen(end);
+
+    return b.len >= len &&
+           begins_with(bytes_of(b.data + b.len - len, len), end);
+}
+
+/* Whether the path of an id ends as those of pages do. */
+static bool is_named_page(struct bytes id)
+{
+    static const char *const ends[] = { ".html", ".htm", ".xhtml", ".shtml" };
+    const uint8_t *query = id.len > 0 ? memchr(id.data, '?', id.len) : NULL;
+
+    if (query != NULL) {
+        id.len = (size_t)(query - id.data);
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (ends_with(id, ends[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By content, else by name; a column of records is what the view's options
+ * say it is. */
+static bool is_page(const struct df_piece *piece, struct bytes page)
+{
+    return piece->is_text || html_looks_like(page) ||
+           (is_named_page(bytes_of(piece->id, piece->id_len)) &&
+            html_may_be(page));
+}
+
 static void map(void *mapper, const struct df_piece *piece,
                 struct df_emitter *e)
 {
@@ -389,7 +439,7 @@ static void map(void *mapper, const struct df_piece *piece,
         e->status = DF_SYSTEM;
         return;
     }
-    if (!html_looks_like(page)) {
+    if (!is_page(piece, page)) {
         df_count(e, NOT_HTML, 1);
         return;
     }

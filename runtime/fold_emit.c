@@ -1,0 +1,269 @@
+#include "runtime/fold_emit.h"
+
+#include "state/view.h"
+
+enum {
+    AHEAD = 8, /* records lie all over the memory */
+    /* The longest row key of the first kind that comes among rows by span
+     * where it comes among its own: the row by span has a whole head, too. */
+    IN_ORDER_MAX = ROW_HEAD_EXACT - (DF_FOLD_SPAN_HEAD - 1)
+};
+
+/* In an entry's part: the row by span goes. */
+#define IS_GONE UINT32_C(0x100)
+
+/* What is at work on a group. */
+struct emit {
+    const struct fold_emit_plan *plan;
+    const struct sort_entry *keys; /* of the shard at hand */
+    size_t key_count;
+    struct sort_entry *spans; /* its rows by span; word: the row's own */
+    struct sort_entry *room;  /* for as many */
+    size_t span_count;
+    size_t begin[VIEW_SHARDS_MAX + 1]; /* of each shard's in spans */
+    struct buf long_key;               /* of a row by span */
+    uint8_t key[ROW_HEAD_EXACT];       /* of one that is not long */
+};
+
+static bool has_spans(const struct emit *e)
+{
+    return e->plan->rows->is_timed && !e->plan->rows->is_by_span;
+}
+
+static struct state_record *record_at(const struct emit *e,
+                                      const struct sort_entry *entries,
+                                      size_t i, size_t n)
+{
+    if (n - i > AHEAD) {
+        __builtin_prefetch(
+            states_record(e->plan->states, entries[i + AHEAD].ref));
+    }
+    return states_record(e->plan->states, entries[i].ref);
+}
+
+/* ---- which rows by span ---- */
+
+/* At most two: the one that goes, and the one that comes. */
+struct change {
+    bool was;
+    bool is;
+    uint64_t old_span;
+    uint64_t new_span;
+};
+
+static uint64_t span_word(const struct emit *e, int64_t time)
+{
+    uint8_t head[DF_FOLD_SPAN_HEAD];
+
+    fold_rows_put_span(e->plan->rows, e->plan->clock, time, head);
+    return load_be64(head + 1);
+}
+
+static struct change change_of(const struct emit *e,
+                               const struct state_record *r)
+{
+    struct change c = { .was = r->before.copies > 0,
+                        .is = r->after.copies > 0 };
+
+    if (c.was && c.is && r->before.time == r->after.time) {
+        return (struct change){ 0 };
+    }
+    c.old_span = c.was ? span_word(e, r->before.time) : 0;
+    c.new_span = c.is ? span_word(e, r->after.time) : 0;
+    if (c.was && c.is && c.old_span == c.new_span) {
+        return (struct change){ 0 };
+    }
+    return c;
+}
+
+/* The row's own kind of key begins with one byte: the last of the span goes
+ * there. */
+enum { SPAN_ROOM = DF_FOLD_SPAN_HEAD - 1 };
+
+/* The key of a row by span, in e->key. */
+static struct bytes span_key(struct emit *e, const struct state_record *r,
+                             uint64_t span)
+{
+    memcpy(e->key + SPAN_ROOM, r + 1, r->len);
+    e->key[0] = DF_FOLD_SPAN;
+    store_be64(e->key + 1, span);
+    return bytes_of(e->key, SPAN_ROOM + r->len);
+}
+
+/* A row by span of a long key takes its place by a hash: the table sorts. */
+static bool emit_long(struct emit *e, const struct state_record *r,
+                      uint64_t span, int64_t copies)
+{
+    const int64_t values[2] = { copies, 0 };
+    struct buf *key = &e->long_key;
+    struct bytes head;
+    struct bytes tail;
+
+    states_key(r, &head, &tail);
+    buf_reset(key);
+    if (!buf_append(key, (uint8_t[SPAN_ROOM]){ DF_FOLD_SPAN }, SPAN_ROOM) ||
+        !row_join(key, head, tail)) {
+        return false;
+    }
+    store_be64(key->data + 1, span);
+    df_emit(combine_emitter(e->plan->combine), key->data, key->len, NULL, 0,
+            values);
+    return true;
+}
+
+static bool add_span(struct emit *e, const struct state_record *r,
+                     uint32_t ref, uint64_t span, bool is_gone)
+{
+    unsigned shards = e->plan->shards;
+    unsigned part = 0;
+
+    if (r->len > IN_ORDER_MAX) {
+        return emit_long(e, r, span, is_gone ? -1 : 1);
+    }
+    if (shards > 1) {
+        part = row_part(row_key_hash(span_key(e, r, span)), shards);
+    }
+    e->spans[e->span_count++] = (struct sort_entry){
+        .word = span,
+        .ref = ref,
+        .part = part | (is_gone ? IS_GONE : 0),
+    };
+    return true;
+}
+
+static enum df_status find_spans(struct emit *e, struct df_error *err)
+{
+    struct sort_entry *sorted;
+    bool ok = true;
+
+    e->span_count = 0;
+    for (size_t i = 0; ok && i < e->key_count; i++) {
+        const struct state_record *r = record_at(e, e->keys, i, e->key_count);
+        struct change c = change_of(e, r);
+
+        if (c.was) {
+            ok = add_span(e, r, e->keys[i].ref, c.old_span, true);
+        }
+        if (ok && c.is) {
+            ok = add_span(e, r, e->keys[i].ref, c.new_span, false);
+        }
+    }
+    if (!ok) {
+        return error_no_memory(err);
+    }
+    sorted = sort_by_word(e->spans, e->room, e->span_count, e->plan->shards,
+                          e->begin);
+    if (sorted == e->room) {
+        e->room = e->spans;
+        e->spans = sorted;
+    }
+    return combine_status(e->plan->combine, err);
+}
+
+/* ---- writing ---- */
+
+static bool is_changed(const struct state_record *record)
+{
+    return record->before.copies != record->after.copies ||
+           record->before.time != record->after.time;
+}
+
+static enum df_status write_keys(struct emit *e, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    for (size_t i = 0; status == DF_OK && i < e->key_count; i++) {
+        const struct state_record *r = record_at(e, e->keys, i, e->key_count);
+        int64_t values[2] = { r->after.copies - r->before.copies,
+                              r->after.time - r->before.time };
+        struct row row = { .values = values };
+
+        if (is_changed(r)) {
+            states_key(r, &row.head, &row.tail);
+            status = combine_sorted_add(e->plan->combine, &row, err);
+        }
+    }
+    return status;
+}
+
+static enum df_status write_spans(struct emit *e, unsigned part,
+                                  struct df_error *err)
+{
+    enum df_status status = DF_OK;
+    size_t end = e->begin[part + 1];
+
+    for (size_t i = e->begin[part]; status == DF_OK && i < end; i++) {
+        const struct sort_entry *entry = &e->spans[i];
+        const struct state_record *r = record_at(e, e->spans, i, end);
+        int64_t values[2] = { (entry->part & IS_GONE) != 0 ? -1 : 1, 0 };
+
+        status = combine_sorted_add(
+            e->plan->combine,
+            &(struct row){ .head = span_key(e, r, entry->word),
+                           .values = values },
+            err);
+    }
+    return status;
+}
+
+static enum df_status emit_shard(struct emit *e, unsigned shard,
+                                 struct df_error *err)
+{
+    struct combine *c = e->plan->combine;
+    enum df_status status = has_spans(e) ? find_spans(e, err) : DF_OK;
+
+    if (status == DF_OK) {
+        status = combine_sorted_begin(c, err);
+    }
+    for (unsigned i = 0; status == DF_OK && i < e->plan->shards; i++) {
+        if (i != shard && e->begin[i] == e->begin[i + 1]) {
+            continue;
+        }
+        status = combine_sorted_part(c, i, err);
+        if (status == DF_OK && i == shard) {
+            status = write_keys(e, err);
+        }
+        if (status == DF_OK) {
+            status = write_spans(e, i, err);
+        }
+    }
+    return status == DF_OK ? combine_sorted_end(c, err) : status;
+}
+
+/* ---- a group ---- */
+
+/* At the end of the batch the view holds no expired keys. */
+static void expire(const struct fold_emit_plan *plan)
+{
+    struct state_record *r;
+    size_t at = 0;
+
+    while (plan->rows->is_timed &&
+           (r = states_each(plan->states, &at)) != NULL) {
+        if (r->after.copies > 0 && r->after.time < plan->clock->start) {
+            r->after = (struct df_state){ 0 };
+        }
+    }
+}
+
+enum df_status fold_emit(const struct fold_emit_plan *plan,
+                         struct sort_entry *entries, const size_t *begin,
+                         struct df_error *err)
+{
+    size_t n = begin[plan->shards];
+    struct emit e = { .plan = plan,
+                      .spans = entries + n,
+                      .room = entries + 3 * n };
+    enum df_status status = DF_OK;
+
+    expire(plan);
+    for (unsigned i = 0; status == DF_OK && i < plan->shards; i++) {
+        if (begin[i] < begin[i + 1]) {
+            e.keys = entries + begin[i];
+            e.key_count = begin[i + 1] - begin[i];
+            status = emit_shard(&e, i, err);
+        }
+    }
+    buf_fini(&e.long_key);
+    return status;
+}
