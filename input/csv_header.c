@@ -146,11 +146,32 @@ static size_t times_picked(const struct csv *c)
     return most;
 }
 
+/* Where lines end in CR alone the whole file would be a header, and no record
+ * of it be seen. Between quotes a CR is part of a name. */
+static bool has_lone_cr(const struct csv *c, struct bytes b)
+{
+    for (size_t i = 0; i < c->row.count; i++) {
+        const struct csv_field *f = &c->row.fields[i];
+        bool is_quoted = f->at > 0 && b.data[f->at - 1] == '"';
+
+        if (!is_quoted && f->len > 0 &&
+            memchr(b.data + f->at, '\r', f->len) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum df_status csv_header_take(struct csv *c, struct bytes b,
                                struct df_error *err)
 {
     enum df_status status = DF_OK;
 
+    if (has_lone_cr(c, b)) {
+        return error_set(err, DF_INPUT,
+                         "a CR without LF in the header: lines end in LF or "
+                         "CRLF; convert the file, or quote the name");
+    }
     if (!grow(c) || !copy_names(c, b)) {
         return error_no_memory(err);
     }

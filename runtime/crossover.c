@@ -225,6 +225,12 @@ static enum df_status check_job(const struct jobspec *job,
                          "be compared with: which documents are in it is "
                          "told by its batches alone; measure without window=");
     }
+    if (status == DF_OK && job->job->fold != NULL) {
+        return error_set(err, DF_USAGE,
+                         "%s has no full recomputation to be compared with: "
+                         "what it holds depends on the order of its records",
+                         job->job->name);
+    }
     return status;
 }
 

@@ -415,6 +415,10 @@ static void rows_of_rfc_4180(void **state)
         { "a,b\n1,2\n", " 0 !0 no column 'c'; the header has: a, b" },
         { "a,b,C\n", " 0 !0 no column 'c'; the header has: a, b, C" },
         { "\na,c,a\n", " 1 !1 two columns named 'a'" },
+        { "a,b,c\r1,2,3\r",
+          " 0 !0 a CR without LF in the header: lines end in LF or CRLF; "
+          "convert the file, or quote the name" },
+        { "a,\"b\rb\",c\n1,2,3\n", "5(2 1 1)(2 1 3); 0" },
         { "a,b,b,c\n1,2,3,4\n", "7(2 1 1)(2 1 4); 0" },
         { "a,,c\n1,2,3\n", "5(2 1 1)(2 1 3); 0" },
     };
