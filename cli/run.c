@@ -211,6 +211,18 @@ static void notice_gap(struct tally *t, const struct engine_report *r)
     }
 }
 
+static void notice_trouble(struct tally *t, const struct engine_report *r)
+{
+    struct shown name;
+
+    if (r->trouble != NULL) {
+        progress_notice(t->progress,
+                        "%s: is applied; deferred runs are left to be folded "
+                        "by the next run: %s",
+                        shown(&name, bytes_of_string(r->name)), r->trouble);
+    }
+}
+
 static void notice_quarantine(struct tally *t, const struct engine_report *r)
 {
     struct shown name;
@@ -318,6 +330,7 @@ static void report(void *ctx, const struct engine_report *r)
 
     progress_clear(t->progress);
     if (r->outcome == ENGINE_LISTED) {
+        notice_trouble(t, r);
         notice_files(t, r);
         return;
     }

@@ -54,8 +54,9 @@ struct engine_options {
 
 /* What became of one batch of a run. */
 enum engine_outcome {
-    ENGINE_LISTED,          /* not a batch: a directory of batches in which
-                               something was left out; see notices */
+    ENGINE_LISTED,          /* not a batch: something to be told, of a
+                               directory of batches in which something was
+                               left out (notices), or trouble */
     ENGINE_APPLIED,         /* now in the view */
     ENGINE_WOULD_APPLY,     /* dry run */
     ENGINE_ALREADY_APPLIED, /* same name, same content */
@@ -81,6 +82,9 @@ struct engine_report {
                                          ALREADY_APPLIED: what is there */
     const char *quarantine; /* directory of what was left out, or NULL */
     const struct engine_forecast *forecast; /* WOULD_APPLY; NULL: none */
+    /* LISTED: what went wrong behind the commit of the batch of that name,
+     * which is safe, and will be tried again; else NULL. */
+    const char *trouble;
 };
 typedef void engine_report_fn(void *ctx, const struct engine_report *);
 

@@ -37,7 +37,8 @@ static void report_batch(const struct run *r, enum engine_outcome outcome,
                       });
 }
 
-/* The batch is safe; now runs that are deferred are put in order. */
+/* The batch is safe; now runs that are deferred are put in order. Without
+ * the memory or the disk for that they wait for the next run. */
 static enum df_status compact(const struct run *r, const struct batch *batch,
                               const struct ledger_entry *e)
 {
@@ -47,14 +48,15 @@ static enum df_status compact(const struct run *r, const struct batch *batch,
         .stop = r->options->stop,
     };
     struct compact_report report;
-    struct shown name;
     enum df_status status = view_compact(r->v, &plan, &report, r->err);
 
-    return status == DF_OK || status == DF_INTERRUPTED
-               ? status
-               : error_prefix(r->err, status,
-                              "batch '%s' is applied; folding deferred runs",
-                              shown(&name, bytes_of_string(batch->name)));
+    if (status != DF_SYSTEM) {
+        return status;
+    }
+    r->report(r->ctx, &(struct engine_report){ .outcome = ENGINE_LISTED,
+                                               .name = batch->name,
+                                               .trouble = r->err->text });
+    return DF_OK;
 }
 
 static enum df_status apply_and_report(const struct run *r,
