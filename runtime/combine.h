@@ -51,7 +51,7 @@ enum df_status combine_status(const struct combine *c,
  * Rows that are in head order already, no head twice in a partition: they
  * are written as a spill of their own, past the table.
  *     combine_sorted_begin(c, err)
- *       combine_sorted_part(c, part, err) ...     in ascending order
+ *       combine_sorted_part(c, part, err) ...     each once, in any order
  *         combine_sorted_add(c, row, err) ...
  *     combine_sorted_end(c, err)
  * Nothing else may be done with c in between. After a failure c can only be

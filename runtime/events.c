@@ -27,8 +27,8 @@ enum {
     CHUNK_FIRST = 1024, /* of a part; doubled up to the plan's */
     CHUNK_MAX = 256 * 1024,
     CHUNK_SHARE = 4,     /* a part has this many in memory on average */
-    PIECE_MAX = 8 << 20, /* as large as huge pages are asked for: page faults
-                            cost more than the events */
+    PIECE_MAX = 4 << 20, /* below what huge pages are asked for: events are
+                            read in order and gain nothing by them */
     PIECE_SHARE = 8 /* at least as many in memory; holds the longest event */
 };
 #define DELETED UINT32_C(0x80000000)

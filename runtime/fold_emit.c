@@ -35,8 +35,7 @@ static struct state_record *record_at(const struct emit *e,
                                       size_t i, size_t n)
 {
     if (n - i > AHEAD) {
-        __builtin_prefetch(
-            states_record(e->plan->states, entries[i + AHEAD].ref));
+        states_prefetch(e->plan->states, entries[i + AHEAD].ref);
     }
     return states_record(e->plan->states, entries[i].ref);
 }
@@ -84,7 +83,7 @@ enum { SPAN_ROOM = DF_FOLD_SPAN_HEAD - 1 };
 static struct bytes span_key(struct emit *e, const struct state_record *r,
                              uint64_t span)
 {
-    memcpy(e->key + SPAN_ROOM, r + 1, r->len);
+    memcpy(e->key + SPAN_ROOM, r->key, r->len);
     e->key[0] = DF_FOLD_SPAN;
     store_be64(e->key + 1, span);
     return bytes_of(e->key, SPAN_ROOM + r->len);
@@ -111,15 +110,17 @@ static bool emit_long(struct emit *e, const struct state_record *r,
     return true;
 }
 
-static bool add_span(struct emit *e, const struct state_record *r,
+static bool is_long(const struct state_record *r)
+{
+    return r->len > IN_ORDER_MAX;
+}
+
+static void add_span(struct emit *e, const struct state_record *r,
                      uint32_t ref, uint64_t span, bool is_gone)
 {
     unsigned shards = e->plan->shards;
     unsigned part = 0;
 
-    if (r->len > IN_ORDER_MAX) {
-        return emit_long(e, r, span, is_gone ? -1 : 1);
-    }
     if (shards > 1) {
         part = row_part(row_key_hash(span_key(e, r, span)), shards);
     }
@@ -128,36 +129,38 @@ static bool add_span(struct emit *e, const struct state_record *r,
         .ref = ref,
         .part = part | (is_gone ? IS_GONE : 0),
     };
-    return true;
 }
 
-static enum df_status find_spans(struct emit *e, struct df_error *err)
+static void add_spans(struct emit *e, const struct state_record *r,
+                      uint32_t ref)
 {
-    struct sort_entry *sorted;
-    bool ok = true;
+    struct change c = change_of(e, r);
 
-    e->span_count = 0;
-    for (size_t i = 0; ok && i < e->key_count; i++) {
-        const struct state_record *r = record_at(e, e->keys, i, e->key_count);
-        struct change c = change_of(e, r);
+    if (c.was) {
+        add_span(e, r, ref, c.old_span, true);
+    }
+    if (c.is) {
+        add_span(e, r, ref, c.new_span, false);
+    }
+}
 
-        if (c.was) {
-            ok = add_span(e, r, e->keys[i].ref, c.old_span, true);
-        }
-        if (ok && c.is) {
-            ok = add_span(e, r, e->keys[i].ref, c.new_span, false);
-        }
-    }
-    if (!ok) {
-        return error_no_memory(err);
-    }
-    sorted = sort_by_word(e->spans, e->room, e->span_count, e->plan->shards,
-                          e->begin);
+static bool emit_long_spans(struct emit *e, const struct state_record *r)
+{
+    struct change c = change_of(e, r);
+
+    return (!c.was || emit_long(e, r, c.old_span, -1)) &&
+           (!c.is || emit_long(e, r, c.new_span, 1));
+}
+
+static void sort_spans(struct emit *e)
+{
+    struct sort_entry *sorted = sort_by_word(e->spans, e->room, e->span_count,
+                                             e->plan->shards, e->begin);
+
     if (sorted == e->room) {
         e->room = e->spans;
         e->spans = sorted;
     }
-    return combine_status(e->plan->combine, err);
 }
 
 /* ---- writing ---- */
@@ -168,10 +171,13 @@ static bool is_changed(const struct state_record *record)
            record->before.time != record->after.time;
 }
 
+/* The rows of the first kind; notes those by span on the way. */
 static enum df_status write_keys(struct emit *e, struct df_error *err)
 {
+    bool by_span = has_spans(e);
     enum df_status status = DF_OK;
 
+    e->span_count = 0;
     for (size_t i = 0; status == DF_OK && i < e->key_count; i++) {
         const struct state_record *r = record_at(e, e->keys, i, e->key_count);
         int64_t values[2] = { r->after.copies - r->before.copies,
@@ -181,6 +187,9 @@ static enum df_status write_keys(struct emit *e, struct df_error *err)
         if (is_changed(r)) {
             states_key(r, &row.head, &row.tail);
             status = combine_sorted_add(e->plan->combine, &row, err);
+        }
+        if (by_span && !is_long(r)) {
+            add_spans(e, r, e->keys[i].ref);
         }
     }
     return status;
@@ -206,23 +215,29 @@ static enum df_status write_spans(struct emit *e, unsigned part,
     return status;
 }
 
+/* The keys' own shard comes first, for what is written there tells what the
+ * others get. */
 static enum df_status emit_shard(struct emit *e, unsigned shard,
                                  struct df_error *err)
 {
     struct combine *c = e->plan->combine;
-    enum df_status status = has_spans(e) ? find_spans(e, err) : DF_OK;
+    enum df_status status = combine_sorted_begin(c, err);
 
     if (status == DF_OK) {
-        status = combine_sorted_begin(c, err);
+        status = combine_sorted_part(c, shard, err);
+    }
+    if (status == DF_OK) {
+        status = write_keys(e, err);
+    }
+    if (status == DF_OK) {
+        sort_spans(e);
+        status = write_spans(e, shard, err);
     }
     for (unsigned i = 0; status == DF_OK && i < e->plan->shards; i++) {
-        if (i != shard && e->begin[i] == e->begin[i + 1]) {
+        if (i == shard || e->begin[i] == e->begin[i + 1]) {
             continue;
         }
         status = combine_sorted_part(c, i, err);
-        if (status == DF_OK && i == shard) {
-            status = write_keys(e, err);
-        }
         if (status == DF_OK) {
             status = write_spans(e, i, err);
         }
@@ -233,17 +248,28 @@ static enum df_status emit_shard(struct emit *e, unsigned shard,
 /* ---- a group ---- */
 
 /* At the end of the batch the view holds no expired keys. */
-static void expire(const struct fold_emit_plan *plan)
+static void expire(const struct emit *e, struct state_record *r)
 {
+    if (e->plan->rows->is_timed && r->after.copies > 0 &&
+        r->after.time < e->plan->clock->start) {
+        r->after = (struct df_state){ 0 };
+    }
+}
+
+/* What is done for each key before those of a shard are written. */
+static enum df_status prepare(struct emit *e, struct df_error *err)
+{
+    bool by_span = has_spans(e);
     struct state_record *r;
     size_t at = 0;
 
-    while (plan->rows->is_timed &&
-           (r = states_each(plan->states, &at)) != NULL) {
-        if (r->after.copies > 0 && r->after.time < plan->clock->start) {
-            r->after = (struct df_state){ 0 };
+    while ((r = states_each(e->plan->states, &at)) != NULL) {
+        expire(e, r);
+        if (by_span && is_long(r) && !emit_long_spans(e, r)) {
+            return error_no_memory(err);
         }
     }
+    return combine_status(e->plan->combine, err);
 }
 
 enum df_status fold_emit(const struct fold_emit_plan *plan,
@@ -254,9 +280,8 @@ enum df_status fold_emit(const struct fold_emit_plan *plan,
     struct emit e = { .plan = plan,
                       .spans = entries + n,
                       .room = entries + 3 * n };
-    enum df_status status = DF_OK;
+    enum df_status status = prepare(&e, err);
 
-    expire(plan);
     for (unsigned i = 0; status == DF_OK && i < plan->shards; i++) {
         if (begin[i] < begin[i + 1]) {
             e.keys = entries + begin[i];

@@ -122,7 +122,7 @@ static uint64_t load(const uint8_t *p)
 /* Keys are short: two loads that overlap are faster than a call. */
 static bool has_key(const struct state_record *r, struct bytes key)
 {
-    const uint8_t *a = (const uint8_t *)(r + 1);
+    const uint8_t *a = r->key;
     const uint8_t *b = key.data;
     size_t n = key.len;
 
@@ -182,11 +182,16 @@ static bool make_room(struct states *s, size_t size)
     return true;
 }
 
+static size_t record_size(size_t len)
+{
+    return (offsetof(struct state_record, key) + len + UNIT - 1) &
+           ~(size_t)(UNIT - 1);
+}
+
 static struct state_record *insert(struct states *s, struct states_part *p,
                                    size_t at, struct bytes key, uint32_t tag)
 {
-    size_t size = (sizeof(struct state_record) + key.len + UNIT - 1) &
-                  ~(size_t)(UNIT - 1);
+    size_t size = record_size(key.len);
     struct state_record *r;
 
     if (!make_room(s, size)) {
@@ -195,8 +200,9 @@ static struct state_record *insert(struct states *s, struct states_part *p,
     p->slots[at] = (uint64_t)tag << 32 | (uint32_t)(s->len / UNIT);
     p->used++;
     r = states_record(s, (uint32_t)(s->len / UNIT));
-    *r = (struct state_record){ .len = (uint32_t)key.len, .tag = tag };
-    memcpy(r + 1, key.data, key.len);
+    memset(r, 0, offsetof(struct state_record, key));
+    r->len = (uint32_t)key.len;
+    memcpy(r->key, key.data, key.len);
     s->len += size;
     s->count++;
     return r;
@@ -233,7 +239,7 @@ struct state_record *states_each(const struct states *s, size_t *at)
         return NULL;
     }
     r = states_record(s, (uint32_t)(*at / UNIT));
-    *at += (sizeof *r + r->len + UNIT - 1) & ~(size_t)(UNIT - 1);
+    *at += record_size(r->len);
     return r;
 }
 

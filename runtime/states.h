@@ -19,14 +19,16 @@
 #ifndef RUNTIME_STATES_H
 #define RUNTIME_STATES_H
 
+#include <stddef.h>
+
 #include "runtime/sort.h"
 #include "state/row.h"
 
 struct state_record {
-    uint32_t len; /* of the stored key, which follows */
-    uint32_t tag; /* of the hash */
     struct df_state before;
     struct df_state after;
+    uint32_t len; /* of the stored key */
+    uint8_t key[];
 };
 
 struct states_part {
@@ -73,6 +75,15 @@ void states_drop(struct states *s, size_t len, size_t count);
 struct state_record *states_find(struct states *s, size_t part,
                                  struct bytes key, uint32_t tag);
 
+/* Sends for a record, which may lie in two lines. */
+static inline void states_prefetch(const struct states *s, uint32_t ref)
+{
+    const uint8_t *record = s->records + (size_t)ref * 8;
+
+    __builtin_prefetch(record, 1);
+    __builtin_prefetch(record + offsetof(struct state_record, key), 1);
+}
+
 /* Two steps ahead of states_find: sends for the slot, then for the record. */
 static inline void states_prefetch_slot(const struct states *s, size_t part,
                                         uint32_t tag)
@@ -87,7 +98,7 @@ static inline void states_prefetch_record(const struct states *s, size_t part,
     const struct states_part *p = &s->parts[part];
     uint64_t slot = p->slots[tag & p->mask];
 
-    __builtin_prefetch(s->records + (size_t)(uint32_t)slot * 8);
+    states_prefetch(s, (uint32_t)slot);
 }
 
 /* The records one after the other, as they lie. *at is 0 at first; NULL past
@@ -113,11 +124,10 @@ static inline struct state_record *states_record(const struct states *s,
 static inline void states_key(const struct state_record *r, struct bytes *head,
                               struct bytes *tail)
 {
-    const uint8_t *key = (const uint8_t *)(r + 1);
     size_t len = r->len < ROW_HEAD_MAX ? r->len : ROW_HEAD_MAX;
 
-    *head = bytes_of(key, len);
-    *tail = bytes_of(key + len, r->len - len);
+    *head = bytes_of(r->key, len);
+    *tail = bytes_of(r->key + len, r->len - len);
 }
 
 #endif

@@ -21,7 +21,7 @@
 enum {
     BATCHES = 200,
     SETTLED = 40,
-    PER_BATCH = 3000,
+    PER_BATCH = 6000,
     SHARDS_MAX = 3,
     /* Of an entry, its files, its name and its digest, in pages that are half
      * full at the worst. */

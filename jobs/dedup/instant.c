@@ -34,10 +34,34 @@ static bool is_digit(uint8_t byte)
 }
 
 /* Digits alone, at least one, up to INSTANT_MAX. */
+/* As few cannot be too much, not even of what are no digits. */
+enum { DIGITS_SAFE = 16 };
+
+static bool read_few_digits(struct bytes text, int64_t *v)
+{
+    unsigned worst = 0;
+    int64_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = (unsigned)text.data[i] - '0';
+
+        worst = digit > worst ? digit : worst;
+        n = 10 * n + (int64_t)(digit & 0xff);
+    }
+    if (text.len == 0 || worst > 9) {
+        return false;
+    }
+    *v = n;
+    return true;
+}
+
 static bool read_digits(struct bytes text, int64_t *v)
 {
     int64_t n = 0;
 
+    if (text.len <= DIGITS_SAFE) {
+        return read_few_digits(text, v);
+    }
     for (size_t i = 0; i < text.len; i++) {
         if (!is_digit(text.data[i])) {
             return false;
