@@ -30,6 +30,7 @@ struct application {
     struct install_negatives negatives;
     struct keeping keeping; /* of a batch; the entry borrows from it */
     struct ledger_entry entry;
+    bool begun_commit;     /* as install_batch says */
     struct buf outcomes;   /* what entry.outcomes points to */
     struct buf quarantine; /* directory, with a NUL; empty: none */
 };

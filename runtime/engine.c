@@ -200,6 +200,7 @@ enum df_status application_install(struct application *a,
     }
     keeping_fill(&a->keeping, &a->entry);
     status = install_batch(a->v, &b, &a->negatives, err);
+    a->begun_commit = b.begun_commit;
     free(files);
     return status;
 }

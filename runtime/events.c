@@ -420,16 +420,6 @@ enum df_status events_reader_next(struct events_reader *r, struct event *event,
     return status;
 }
 
-void events_reader_rewind(struct events_reader *r)
-{
-    for (unsigned i = 0; i < r->n; i++) {
-        r->streams[i].chunk = 0;
-        r->streams[i].at = 0;
-        r->streams[i].is_loaded = false;
-    }
-    r->current = NULL;
-}
-
 bool events_reader_keeps_keys(const struct events_reader *r)
 {
     for (unsigned i = 0; i < r->n; i++) {

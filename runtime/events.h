@@ -3,14 +3,13 @@
  *
  * An event is a key, a time and the place of its record. Workers write events
  * into parts, by the hash of the key; each part is then read by one thread,
- * in arrival order, as often as wanted. So records are grouped by key without
+ * in arrival order. So records are grouped by key without
  * being sorted.
  *
  *     events_open(&e, &plan, err);                  per worker
  *       events_add(e, part, &event, err) ...        units in ascending order
  *     events_reader_open(&r, workers, n, part, err);
  *       events_reader_next(r, &event, err) ...      key NULL: the end
- *       events_reader_rewind(r);
  *     events_reader_close(r);                       takes NULL
  *     events_close(e);                              takes NULL
  *
@@ -77,7 +76,6 @@ enum df_status events_reader_open(struct events_reader **out,
                                   struct df_error *err) DF_MUST_CHECK;
 enum df_status events_reader_next(struct events_reader *r, struct event *event,
                                   struct df_error *err) DF_MUST_CHECK;
-void events_reader_rewind(struct events_reader *r);
 /* Whether the keys that are given out stay until the reader is closed: nothing
  * of the part was spilled. Else each stays until the next call. */
 bool events_reader_keeps_keys(const struct events_reader *r);

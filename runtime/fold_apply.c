@@ -386,6 +386,9 @@ static enum df_status apply(struct fold_batch *b, struct df_error *err)
     }
     if (status == DF_OK) {
         status = install(b, err);
+        if (status != DF_OK && b->files != NULL && !b->a->begun_commit) {
+            outcome_files_abandon(b->files);
+        }
     }
     if (status == DF_OK && b->files != NULL) {
         status = outcome_files_publish(b->files, err);

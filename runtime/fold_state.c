@@ -73,6 +73,28 @@ static enum df_status count_spans(struct fold_state *state, struct snapshot *s,
     return status;
 }
 
+/* With deferred batches the number of rows is not known: counts them. */
+static enum df_status count_rows(struct snapshot *s, uint64_t *count,
+                                 struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    *count = 0;
+    for (unsigned i = 0; status == DF_OK && i < snapshot_shards(s); i++) {
+        struct run_source *rows;
+        const struct row *row = NULL;
+
+        status = snapshot_shard_open(&rows, s, i, err);
+        while (status == DF_OK &&
+               (status = rows->next(rows, &row, err)) == DF_OK &&
+               row != NULL) {
+            (*count)++;
+        }
+        snapshot_shard_close(rows);
+    }
+    return status;
+}
+
 enum df_status fold_state_read(struct fold_state *state, struct snapshot *s,
                                const struct jobspec *job, struct df_error *err)
 {
@@ -83,6 +105,9 @@ enum df_status fold_state_read(struct fold_state *state, struct snapshot *s,
     enum df_status status = snapshot_ledger_get(s, at.seq, &last, &found, err);
 
     *state = (struct fold_state){ .keys = at.rows };
+    if (status == DF_OK && at.unfolded > 0) {
+        status = count_rows(s, &state->keys, err);
+    }
     if (status != DF_OK || !fold->is_timed(job->config)) {
         return status;
     }

@@ -13,7 +13,8 @@ struct fold_state {
     uint64_t spans;        /* that hold one or more of them */
 };
 
-/* Costs a look-up per span and shard. */
+/* Costs a look-up per span and shard, and with deferred batches a reading of
+ * all rows. */
 enum df_status fold_state_read(struct fold_state *state, struct snapshot *s,
                                const struct jobspec *job,
                                struct df_error *err) DF_MUST_CHECK;

@@ -392,7 +392,7 @@ static enum df_status touch(struct folding *f, struct df_error *err)
         return DF_OK;
     }
     status = snapshot_open(&s, f->plan.view, err);
-    if (status == DF_OK && snapshot_state(s).rows > 0) {
+    if (status == DF_OK && !snapshot_state_is_empty(snapshot_state(s))) {
         status = touch_shards(f, s, err);
     }
     snapshot_close(s);

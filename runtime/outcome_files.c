@@ -683,6 +683,8 @@ static enum df_status recover(const struct ledger_entry *e,
     } else if (lstat(text(&hidden), &st) == 0) {
         status = name_files(text(&hidden), text(&path),
                             parent_len > 0 ? text(&parent) : "/", err);
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        status = error_errno(err, errno, "%s", text(&hidden));
     }
     buf_fini(&path);
     buf_fini(&parent);

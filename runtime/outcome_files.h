@@ -14,7 +14,7 @@
  *     outcome_files_publish(o, err)             renamed to OUT/BATCH
  *     outcome_files_close(o)                    takes NULL
  *
- * What fails before the install is abandoned and leaves nothing, so that a
+ * What fails before the commit is abandoned and leaves nothing, so that a
  * full disk is as full as before (outcome_files_abandon).
  *
  * A crash before the commit leaves a hidden directory that the next run with

@@ -76,7 +76,7 @@ enum df_status resolver_open(struct resolver **out,
         return status;
     }
     r->shards = snapshot_shards(r->snapshot);
-    r->view_is_empty = snapshot_state(r->snapshot).rows == 0;
+    r->view_is_empty = snapshot_state_is_empty(snapshot_state(r->snapshot));
     *out = r;
     return DF_OK;
 }

@@ -48,14 +48,19 @@ static enum df_status compact(const struct run *r, const struct batch *batch,
         .stop = r->options->stop,
     };
     struct compact_report report;
-    enum df_status status = view_compact(r->v, &plan, &report, r->err);
+    struct df_error trouble = { "" };
+    enum df_status status = view_compact(r->v, &plan, &report, &trouble);
 
+    if (status == DF_OK) {
+        return status;
+    }
     if (status != DF_SYSTEM) {
+        *r->err = trouble;
         return status;
     }
     r->report(r->ctx, &(struct engine_report){ .outcome = ENGINE_LISTED,
                                                .name = batch->name,
-                                               .trouble = r->err->text });
+                                               .trouble = trouble.text });
     return DF_OK;
 }
 

@@ -392,6 +392,7 @@ static enum df_status decide(struct work *w)
         status = pending_decide(&w->pending, w->v, w->err);
         w->decided = status == DF_OK;
     }
+    w->b->begun_commit = status == DF_OK;
     return status;
 }
 

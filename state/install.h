@@ -57,6 +57,8 @@ struct install_batch {
     int64_t started_us; /* CLOCK_MONOTONIC when reading began; the entry's
                            measured_us is counted from it */
     const volatile sig_atomic_t *stop; /* not 0: abort, DF_INTERRUPTED */
+    bool begun_commit; /* set by install: after a failure the batch may be in
+                          all the same */
 };
 
 /*

@@ -160,6 +160,29 @@ static enum df_status index_digest(struct store_txn *t,
                            : status;
 }
 
+/* A batch was undone: its digest now stands for the next one that has it and
+ * is not undone, where there is one. Walks the ledger; undoing is rare. */
+static enum df_status pass_digest_on(struct store_txn *t, uint64_t undone,
+                                     struct df_error *err)
+{
+    struct ledger_entry batch = { 0 };
+    struct ledger_entry e = { 0 };
+    struct hash128 digest;
+    uint8_t room[8];
+    bool found = false;
+    enum df_status status = ledger_table_get(t, undone, &batch, &found, err);
+
+    digest = batch.digest;
+    for (uint64_t seq = undone + 1; status == DF_OK && found; seq++) {
+        status = ledger_table_get(t, seq, &e, &found, err);
+        if (status == DF_OK && found && e.kind == LEDGER_BATCH && !e.undone &&
+            hash128_equal(e.digest, digest)) {
+            return index_digest(t, &e, seq_key(room, seq), err);
+        }
+    }
+    return status;
+}
+
 /* An undo or redo marks the batch that its name stands for. */
 static enum df_status index_undo(struct store_txn *t,
                                  const struct ledger_entry *e,
@@ -176,7 +199,10 @@ static enum df_status index_undo(struct store_txn *t,
         return status;
     }
     status = name_put(t, e->name, seq, e->kind == LEDGER_UNDO, err);
-    if (status != DF_OK || e->kind == LEDGER_UNDO) {
+    if (status == DF_OK && e->kind == LEDGER_UNDO) {
+        return pass_digest_on(t, seq, err);
+    }
+    if (status != DF_OK) {
         return status;
     }
     status = ledger_table_get(t, seq, &batch, &found, err);

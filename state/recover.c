@@ -191,6 +191,7 @@ static enum df_status settle_drops(struct store *s,
                                    const struct ledger_entry *e,
                                    struct df_error *err)
 {
+    struct shard_state state = { 0 };
     struct overlay o;
     struct store_txn *t;
     bool any = false;
@@ -208,6 +209,14 @@ static enum df_status settle_drops(struct store *s,
         if (status == DF_OK && found && run.kept) {
             any = true;
             status = runs_let_go(t, run.seq, overlay_uses(&o, run.seq), err);
+        }
+    }
+    if (status == DF_OK && any) {
+        /* A reader that looks back to before must not believe this shard. */
+        status = shard_state_load(t, &state, err);
+        state.settled = state.seq;
+        if (status == DF_OK) {
+            status = shard_state_store(t, &state, err);
         }
     }
     if (status != DF_OK || !any) {

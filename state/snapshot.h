@@ -34,6 +34,12 @@ struct snapshot_state {
     struct hash128 digest;
 };
 
+/* Whether there is no row, folded or deferred, nor could there be. */
+static inline bool snapshot_state_is_empty(struct snapshot_state state)
+{
+    return state.rows == 0 && state.unfolded == 0;
+}
+
 enum df_status snapshot_open(struct snapshot **out, struct view *v,
                              struct df_error *err) DF_MUST_CHECK;
 void snapshot_close(struct snapshot *s); /* takes NULL */

@@ -426,6 +426,11 @@ void store_close(struct store *s)
     free(s);
 }
 
+bool store_is_idle(const struct store *s)
+{
+    return s->open_txns == 0;
+}
+
 enum df_status store_reserve(struct store *s, uint64_t more_bytes,
                              struct df_error *err)
 {

@@ -58,6 +58,9 @@ enum df_status store_open(struct store **out, const char *path,
                           struct df_error *err) DF_MUST_CHECK;
 void store_close(struct store *s); /* takes NULL; no transaction open */
 
+/* Whether no transaction is open. */
+bool store_is_idle(const struct store *s);
+
 /* Makes the map at least this large ahead of a large transaction. */
 enum df_status store_reserve(struct store *s, uint64_t more_bytes,
                              struct df_error *err) DF_MUST_CHECK;

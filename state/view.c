@@ -559,6 +559,15 @@ enum df_status view_finish_for_reader(struct view *v, struct df_error *err)
     struct view *writer;
     enum df_status status;
 
+    for (unsigned i = 0; i < v->definition.shards; i++) {
+        if (!store_is_idle(v->stores[i])) {
+            return error_set(err, DF_STATE,
+                             "%s: a batch is half committed and another "
+                             "snapshot of the view is open: run 'deltafold "
+                             "run' on the view",
+                             v->path);
+        }
+    }
     /* A process has an environment open once. */
     close_stores(v);
     status = view_open(&writer, v->path, VIEW_WRITE, FINISH_WAIT_SECONDS, err);

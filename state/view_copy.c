@@ -73,7 +73,13 @@ static enum df_status copy_directory(const char *from, const char *to,
     if (mkdir(to, DIRECTORY_MODE) != 0) {
         status = error_errno(err, errno, "%s", to);
     }
-    while (status == DF_OK && (entry = readdir(dir)) != NULL) {
+    while (status == DF_OK) {
+        errno = 0;
+        entry = readdir(dir);
+        if (entry == NULL) {
+            status = errno == 0 ? DF_OK : error_errno(err, errno, "%s", from);
+            break;
+        }
         if (!is_left_behind(entry->d_name)) {
             status = copy_name(from, to, entry->d_name, stop, err);
         }

@@ -151,8 +151,8 @@ static enum df_status show_row(void *opaque, const uint8_t *element,
                                size_t element_len, const int64_t *values)
 {
     struct presenter *s = opaque;
-    struct bytes code = bytes_of(element + 1, element_len - 1);
     struct set_seen *seen;
+    struct bytes code;
     unsigned set;
 
     if (element_len == 0) {
@@ -161,6 +161,7 @@ static enum df_status show_row(void *opaque, const uint8_t *element,
         return DF_OK;
     }
     set = element[0] - 1u;
+    code = bytes_of(element + 1, element_len - 1);
     if (set >= s->query->set_count) {
         return DF_STATE;
     }
