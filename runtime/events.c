@@ -105,7 +105,7 @@ void events_close(struct events *e)
     for (unsigned p = 0; e->parts != NULL && p < e->plan.parts; p++) {
         free(e->parts[p].chunks);
     }
-    for (size_t i = 0; i < e->piece_count; i++) {
+    for (size_t i = 0; e->pieces != NULL && i < e->piece_count; i++) {
         pages_unmap(e->pieces[i], e->piece_size);
     }
     if (e->fd >= 0) {
@@ -219,9 +219,12 @@ static enum df_status cut(struct events *e, size_t size, uint8_t **data,
 
 static size_t chunk_size(const struct events *e, const struct part *p)
 {
-    size_t size =
-        p->count == 0 ? CHUNK_FIRST : 2 * p->chunks[p->count - 1].capacity;
+    size_t size = CHUNK_FIRST;
 
+    if (p->count > 0) {
+        assert(p->chunks != NULL);
+        size = 2 * p->chunks[p->count - 1].capacity;
+    }
     return size < e->chunk_max ? size : e->chunk_max;
 }
 

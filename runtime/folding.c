@@ -77,8 +77,10 @@ static enum df_status open_worker(struct folding *f, unsigned i,
                                 .memory = f->plan.memory / 2 / f->plan.workers,
                                 .spill_directory = f->plan.scratch };
     struct worker *w = &f->workers[i];
-    enum df_status status = events_open(&w->events, &plan, err);
+    enum df_status status;
 
+    assert(f->workers != NULL && f->events != NULL);
+    status = events_open(&w->events, &plan, err);
     w->unit = SIZE_MAX;
     f->events[i] = w->events;
     if (status == DF_OK) {
@@ -450,9 +452,10 @@ static enum df_status open_threads(struct folding *f, struct df_error *err)
     uint64_t worth = 1 + count_events(f) / TEAM_EVENTS;
     enum df_status status = DF_OK;
 
+    assert(f->plan.workers > 0);
     f->team = worth < f->plan.workers ? (unsigned)worth : f->plan.workers;
-    f->threads = calloc(f->team, sizeof *f->threads);
-    f->combines = calloc(f->team, sizeof(struct combine *));
+    f->threads = calloc(f->team + 1UL, sizeof *f->threads);
+    f->combines = calloc(f->team + 1UL, sizeof(struct combine *));
     if (f->threads == NULL || f->combines == NULL) {
         return error_no_memory(err);
     }

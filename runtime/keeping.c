@@ -333,9 +333,11 @@ static void place_by_count(struct keeping *k, struct members *m,
     const struct member *own = &m->at[at];
 
     if (at > 0 && at + 1 == m->count) {
-        bool daily =
-            at > 1 && window_is_next_day(bytes_of_string(own[-2].name),
-                                         bytes_of_string(own[-1].name));
+        bool daily;
+
+        assert(own[-1].name != NULL && (at == 1 || own[-2].name != NULL));
+        daily = at > 1 && window_is_next_day(bytes_of_string(own[-2].name),
+                                             bytes_of_string(own[-1].name));
 
         k->gap = window_gap(bytes_of_string(own[-1].name),
                             bytes_of_string(own->name), daily);

@@ -20,6 +20,7 @@
  */
 #include "runtime/resolve.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "runtime/fold_emit.h"
@@ -174,6 +175,7 @@ static enum df_status forget_expired(struct resolver *r,
     int64_t start;
     enum df_status status;
 
+    assert(state != NULL);
     if (r->plan.timeline == NULL || event->is_deleted || state->copies == 0 ||
         state->time >= r->plan.after.start) {
         return DF_OK;

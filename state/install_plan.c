@@ -7,6 +7,7 @@
  * deferred or overwrites, in chunks. Rows that come in order into an empty
  * view are best packed, whatever was asked for.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -222,6 +223,7 @@ static struct cost_choice choose(const struct work *w,
 void install_work_init(struct work *w)
 {
     w->shards = w->v->definition.shards;
+    assert(w->shards > 0);
     w->from_kept = w->b->keep || w->b->entry->has_effects;
     w->begun_us = clock_us();
     w->memory = w->b->memory / w->shards;
