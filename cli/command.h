@@ -21,7 +21,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-enum { COMMAND_GROUPS_MAX = 2 };
+enum { COMMAND_GROUPS_MAX = 3 };
 
 struct invocation {
     const struct command *command;

@@ -5,23 +5,14 @@
 #include "cli/json.h"
 #include "cli/opened.h"
 #include "cli/resources.h"
+#include "cli/writer.h"
 #include "runtime/crew.h"
 
-enum { WAIT_INITIAL = 10 }; /* seconds */
-
 struct compact {
-    uint64_t wait;
     bool json;
 };
 
 static const struct option options[] = {
-    { .name = "wait",
-      .kind = OPTION_NUMBER,
-      .offset = offsetof(struct compact, wait),
-      .max = 86400,
-      .value = "SECONDS",
-      .help = "how long to wait for another writer",
-      .initial = "10" },
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(struct compact, json),
@@ -119,17 +110,18 @@ static enum df_status compact(struct invocation *in,
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    struct compact given = { .wait = WAIT_INITIAL };
+    struct compact given = { 0 };
+    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
     struct resources resources = { 0 };
     struct opened o;
     enum df_status status =
-        command_parse(in, (void *[]){ &given, &resources }, err);
+        command_parse(in, (void *[]){ &given, &writer, &resources }, err);
 
     if (status != DF_OK) {
         return status;
     }
     status =
-        opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)given.wait, err);
+        opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)writer.wait, err);
     if (status != DF_OK) {
         return status;
     }
@@ -150,7 +142,7 @@ const struct command command_compact = {
             "are not disturbed. Interrupted, it goes on where it was.",
     .examples = "  deltafold compact words\n"
                 "  deltafold compact words --json | jq .disk_bytes",
-    .options = { options, resource_options },
+    .options = { options, writer_options, resource_options },
     .arguments_min = 1,
     .arguments_max = 1,
     .run = run,

@@ -3,29 +3,19 @@
 #include "cli/human.h"
 #include "cli/json.h"
 #include "cli/opened.h"
+#include "cli/writer.h"
 #include "state/history.h"
 
-enum { WAIT_INITIAL = 10 /* seconds */ };
-
 struct keep {
-    uint64_t wait;
     bool json;
 };
 
-static const struct option options[] = {
-    { .name = "wait",
-      .kind = OPTION_NUMBER,
-      .offset = offsetof(struct keep, wait),
-      .max = 86400,
-      .value = "SECONDS",
-      .help = "how long to wait for another writer",
-      .initial = "10" },
-    { .name = "json",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(struct keep, json),
-      .help = "a JSON object" },
-    { 0 }
-};
+static const struct option options[] = { { .name = "json",
+                                           .kind = OPTION_FLAG,
+                                           .offset =
+                                               offsetof(struct keep, json),
+                                           .help = "a JSON object" },
+                                         { 0 } };
 
 static void print_json(struct output *out, const struct kept_runs *k)
 {
@@ -74,12 +64,12 @@ static enum df_status show(struct invocation *in, const struct keep *keep,
     return status;
 }
 
-static enum df_status set(struct invocation *in, const struct keep *keep,
+static enum df_status set(struct invocation *in, const struct writer *writer,
                           uint64_t n, struct df_error *err)
 {
     struct view *v;
     enum df_status status =
-        view_open(&v, in->argv[0], VIEW_WRITE, (unsigned)keep->wait, err);
+        view_open(&v, in->argv[0], VIEW_WRITE, (unsigned)writer->wait, err);
 
     if (status == DF_OK) {
         status = view_set_keep(v, n, err);
@@ -90,14 +80,16 @@ static enum df_status set(struct invocation *in, const struct keep *keep,
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    struct keep keep = { .wait = WAIT_INITIAL };
-    enum df_status status = command_parse(in, (void *[]){ &keep }, err);
+    struct keep keep = { 0 };
+    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
+    enum df_status status =
+        command_parse(in, (void *[]){ &keep, &writer }, err);
     uint64_t n;
 
     if (status == DF_OK && in->argc == 2) {
         status = opened_keep(in->argv[1], &n, err);
         if (status == DF_OK) {
-            status = set(in, &keep, n, err);
+            status = set(in, &writer, n, err);
         }
     }
     return status == DF_OK ? show(in, &keep, err) : status;
@@ -117,7 +109,7 @@ const struct command command_keep = {
         "besides.",
     .examples = "  deltafold keep words 30\n"
                 "  deltafold keep words",
-    .options = { options },
+    .options = { options, writer_options },
     .arguments_min = 1,
     .arguments_max = 2,
     .run = run,

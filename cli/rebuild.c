@@ -3,13 +3,11 @@
 #include "cli/entry.h"
 #include "cli/opened.h"
 #include "cli/resources.h"
-
-enum { WAIT_INITIAL = 10 }; /* seconds */
+#include "cli/writer.h"
 
 struct rebuild {
     const char *as_of;
     uint64_t shards;
-    uint64_t wait;
     bool json;
 };
 
@@ -29,13 +27,6 @@ static const struct option options[] = {
       .value = "N",
       .help = "parts that are written in parallel, 1 to 16",
       .initial = "as many as before" },
-    { .name = "wait",
-      .kind = OPTION_NUMBER,
-      .offset = offsetof(struct rebuild, wait),
-      .max = 86400,
-      .value = "SECONDS",
-      .help = "how long to wait for another writer",
-      .initial = "10" },
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(struct rebuild, json),
@@ -91,17 +82,18 @@ static enum df_status rebuild(struct invocation *in,
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
-    struct rebuild given = { .wait = WAIT_INITIAL };
+    struct rebuild given = { 0 };
+    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
     struct resources resources = { 0 };
     struct opened o;
     enum df_status status =
-        command_parse(in, (void *[]){ &given, &resources }, err);
+        command_parse(in, (void *[]){ &given, &writer, &resources }, err);
 
     if (status != DF_OK) {
         return status;
     }
     status =
-        opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)given.wait, err);
+        opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)writer.wait, err);
     if (status != DF_OK) {
         return status;
     }
@@ -122,7 +114,7 @@ const struct command command_rebuild = {
     .examples = "  deltafold rebuild words corpus/\n"
                 "  deltafold rebuild words corpus/ --as-of=2026-11-29 "
                 "--shards=8",
-    .options = { options, resource_options },
+    .options = { options, writer_options, resource_options },
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run,

@@ -4,6 +4,7 @@
 #include "cli/human.h"
 #include "cli/opened.h"
 #include "cli/resources.h"
+#include "cli/writer.h"
 
 enum {
     NOTICES_MAX = 20, /* lines about files left out, without --verbose */
@@ -13,7 +14,6 @@ enum {
 struct run {
     unsigned install;
     unsigned on_negative;
-    uint64_t wait;
     bool dry_run;
     bool allow_late;
     bool allow_repeat;
@@ -70,13 +70,6 @@ static const struct option options[] = {
       .help = "of a dedup view: write the records of each batch to OUT/BATCH, "
               "by what became of them: unique, duplicate, expired, rejected, "
               "retracted" },
-    { .name = "wait",
-      .kind = OPTION_NUMBER,
-      .offset = offsetof(struct run, wait),
-      .max = 86400,
-      .value = "SECONDS",
-      .help = "how long to wait for another writer",
-      .initial = "10" },
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(struct run, json),
@@ -458,17 +451,18 @@ static enum df_status apply(struct invocation *in, const struct run *run,
 
 static enum df_status run_batches(struct invocation *in, struct df_error *err)
 {
-    struct run run = { .wait = WAIT_INITIAL };
+    struct run run = { 0 };
+    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
     struct resources resources = { 0 };
     struct opened o;
     enum df_status status =
-        command_parse(in, (void *[]){ &run, &resources }, err);
+        command_parse(in, (void *[]){ &run, &writer, &resources }, err);
 
     if (status != DF_OK) {
         return status;
     }
     status = opened_work(&o, in->argv[0], run.dry_run ? VIEW_READ : VIEW_WRITE,
-                         (unsigned)run.wait, err);
+                         (unsigned)writer.wait, err);
     if (status != DF_OK) {
         return status;
     }
@@ -492,7 +486,7 @@ const struct command command_run = {
                 "  deltafold run words deltas/2026-11-29 --dry-run\n"
                 "  deltafold run words deltas/ --memory=512M --threads=4 "
                 "--json",
-    .options = { options, resource_options },
+    .options = { options, writer_options, resource_options },
     .arguments_min = 2,
     .arguments_max = -1,
     .run = run_batches,

@@ -3,13 +3,11 @@
 #include "cli/entry.h"
 #include "cli/opened.h"
 #include "cli/resources.h"
-
-enum { WAIT_INITIAL = 10 /* seconds */ };
+#include "cli/writer.h"
 
 struct undo {
     unsigned install;
     unsigned on_negative;
-    uint64_t wait;
     bool json;
 };
 
@@ -29,13 +27,6 @@ static const struct option options[] = {
       .help = "when later batches deleted what this one inserted: refuse, or "
               "keep negative rows",
       .initial = "abort" },
-    { .name = "wait",
-      .kind = OPTION_NUMBER,
-      .offset = offsetof(struct undo, wait),
-      .max = 86400,
-      .value = "SECONDS",
-      .help = "how long to wait for another writer",
-      .initial = "10" },
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(struct undo, json),
@@ -95,15 +86,16 @@ static enum df_status work(struct invocation *in, const struct undo *undo,
 static enum df_status run(struct invocation *in, bool redo,
                           struct df_error *err)
 {
-    struct undo undo = { .wait = WAIT_INITIAL };
+    struct undo undo = { 0 };
+    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
     struct resources resources = { 0 };
     struct opened o;
     enum df_status status =
-        command_parse(in, (void *[]){ &undo, &resources }, err);
+        command_parse(in, (void *[]){ &undo, &writer, &resources }, err);
 
     if (status == DF_OK) {
-        status =
-            opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)undo.wait, err);
+        status = opened_work(&o, in->argv[0], VIEW_WRITE,
+                             (unsigned)writer.wait, err);
     }
     if (status != DF_OK) {
         return status;
@@ -135,7 +127,7 @@ const struct command command_undo = {
         "taken with --allow-late. Not for views with a window.",
     .examples = "  deltafold undo words 2026-11-12\n"
                 "  deltafold undo words '#12'",
-    .options = { options, resource_options },
+    .options = { options, writer_options, resource_options },
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run_undo,
@@ -150,7 +142,7 @@ const struct command command_redo = {
             "name was not used again. BATCH is a name, or '#SEQ' of the batch "
             "or of its undo.",
     .examples = "  deltafold redo words 2026-11-12",
-    .options = { options, resource_options },
+    .options = { options, writer_options, resource_options },
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run_redo,
