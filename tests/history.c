@@ -312,8 +312,10 @@ static struct history_document *pick(struct history *h, bool alive)
 
 static void make_new(struct history *h, struct history_document *d)
 {
+    bool may_be_empty = h->style->stretch == 0 && !h->style->is_plain;
+
     make_content(&d->content, h->style, &h->random);
-    if (h->style->stretch == 0 && random_below(&h->random, 12) == 0) {
+    if (may_be_empty && random_below(&h->random, 12) == 0) {
         buf_reset(&d->content);
     }
 }
@@ -442,6 +444,17 @@ void history_erase(struct history *h)
     for (unsigned i = 0; i < h->style->documents; i++) {
         if (h->documents[i].alive) {
             delete (h, &h->documents[i]);
+        }
+    }
+}
+
+void history_fill(struct history *h)
+{
+    begin_batch(h);
+    for (unsigned i = 0; i < h->style->documents; i++) {
+        if (!h->documents[i].alive) {
+            make_new(h, &h->documents[i]);
+            insert(h, &h->documents[i]);
         }
     }
 }

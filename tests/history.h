@@ -26,7 +26,8 @@ struct history_style {
     unsigned changes;     /* most documents a batch touches */
     unsigned words;       /* most words of a document */
     unsigned vocabulary;  /* distinct words, about */
-    bool is_plain;        /* words and blanks only: many pairs per byte */
+    bool is_plain;        /* words and blanks only: many pairs per byte, and
+                             never empty */
     bool is_site;         /* HTML pages: most words are links as well */
     size_t stretch;       /* documents hold one stretch of this length that
                              has no place to cut; 0: none */
@@ -74,6 +75,9 @@ void history_close(struct history *h);
 void history_step(struct history *h);
 void history_steps(struct history *h, unsigned n);
 void history_erase(struct history *h);
+/* One batch that inserts every document that is not there: where there are few
+ * of them, chance can have deleted all. */
+void history_fill(struct history *h);
 
 /* Adds the deletion of a document that never was to the batch made last. It
  * holds words of the others and one of its own. Returns that word. */
