@@ -124,6 +124,10 @@ void entry_json(struct json *j, const struct ledger_entry *e,
     json_uint(j, "map_us", e->map_us);
     json_uint(j, "reduce_us", e->reduce_us);
     json_uint(j, "install_us", e->install_us);
+    json_uint(j, "map_cpu_us", e->map_cpu_us);
+    json_uint(j, "reduce_cpu_us", e->reduce_cpu_us);
+    json_uint(j, "install_cpu_us", e->install_cpu_us);
+    json_uint(j, "threads", e->threads);
     json_uint(j, "compact_us", e->compact_us);
     json_bytes(j, "program", e->program);
     put_fold(j, e);

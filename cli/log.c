@@ -203,8 +203,12 @@ const struct command command_log = {
         "window, how full it was and what was missing, and which batches were "
         "undone since. Rows +-N are those that are folded, with N changes "
         "that are not (see compact). Nothing is printed for a view to which "
-        "nothing "
-        "was applied.",
+        "nothing was applied.\n"
+        "\n"
+        "In --json, map_us, reduce_us and install_us are the phases, and "
+        "map_cpu_us and so on their processor time, all threads together: "
+        "where it is as many times as long as there are threads, none was "
+        "idle.",
     .examples = "  deltafold log words -n 7\n"
                 "  deltafold log words --json | jq .measured_us",
     .options = { options },

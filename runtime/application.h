@@ -2,7 +2,7 @@
  * application.h: one batch on its way through the steps of engine.c, shared
  * by the files that send batches there.
  *
- *     struct application a = { .v, .job, .options, .batch, .started_us };
+ *     struct application a = { .v, .job, .options, .batch, .started };
  *     application_init(&a, err);
  *     application_apply(&a, err);       all steps, with blame and quarantine
  *   or, for what is not a batch of the ledger:
@@ -12,6 +12,7 @@
 #ifndef RUNTIME_APPLICATION_H
 #define RUNTIME_APPLICATION_H
 
+#include "base/clock.h"
 #include "runtime/crew.h"
 #include "runtime/engine.h"
 #include "runtime/keeping.h"
@@ -23,7 +24,7 @@ struct application {
     const struct engine_options *options;
     struct batch *batch;
     bool raises_high;
-    int64_t started_us; /* clock_us() */
+    struct clock_mark started;
 
     bool *skip; /* by file of the batch: quarantined */
     struct crew *crew;

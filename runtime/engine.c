@@ -68,7 +68,7 @@ enum df_status application_map(struct application *a, unsigned parts,
     if (status == DF_OK) {
         status = batch_digest(a->batch, &a->entry.digest, err);
     }
-    a->entry.map_us = (uint64_t)(clock_us() - a->started_us);
+    clock_since(&a->started, &a->entry.map_us, &a->entry.map_cpu_us);
     return status;
 }
 
@@ -99,13 +99,13 @@ enum df_status application_check(struct application *a, struct df_error *err)
 
 enum df_status application_reduce(struct application *a, struct df_error *err)
 {
-    int64_t begun = clock_us();
+    struct clock_mark begun = clock_mark();
     enum df_status status = crew_finish(a->crew, err);
 
     if (status == DF_OK) {
         status = crew_reduce(a->crew, err);
     }
-    a->entry.reduce_us = (uint64_t)(clock_us() - begun);
+    clock_since(&begun, &a->entry.reduce_us, &a->entry.reduce_cpu_us);
     return status;
 }
 
@@ -119,6 +119,7 @@ void application_fill(struct application *a)
     e->kind = LEDGER_BATCH;
     e->name = bytes_of_string(a->batch->name);
     e->program = bytes_of_string(program);
+    e->threads = crew_threads(a->options);
     e->inserted = stats.inserted;
     e->deleted = stats.deleted;
     e->records = stats.records;
@@ -190,7 +191,7 @@ enum df_status application_install(struct application *a,
         .allow_negative = a->keeping.is_window ||
                           a->options->on_negative == ENGINE_NEGATIVE_ALLOW,
         .record_high = a->raises_high,
-        .started_us = a->started_us,
+        .started_us = a->started.us,
         .stop = a->options->stop,
     };
     enum df_status status;

@@ -105,7 +105,7 @@ static enum df_status map(struct fold_batch *b, struct df_error *err)
     if (status == DF_OK) {
         status = batch_digest(a->batch, &a->entry.digest, err);
     }
-    a->entry.map_us = (uint64_t)(clock_us() - a->started_us);
+    clock_since(&a->started, &a->entry.map_us, &a->entry.map_cpu_us);
     return status;
 }
 
@@ -361,10 +361,11 @@ static enum df_status open_files(struct fold_batch *b, uint32_t token,
 
 static enum df_status finish(struct fold_batch *b, struct df_error *err)
 {
-    int64_t begun = clock_us();
+    struct clock_mark begun = clock_mark();
+    struct ledger_entry *e = &b->a->entry;
     enum df_status status = folding_finish(b->folding, err);
 
-    b->a->entry.reduce_us = (uint64_t)(clock_us() - begun);
+    clock_since(&begun, &e->reduce_us, &e->reduce_cpu_us);
     if (status == DF_INPUT && folding_negative(b->folding) != NULL) {
         status = name_culprit(b, err);
     }

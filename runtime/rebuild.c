@@ -82,7 +82,7 @@ static enum df_status swap_in(struct application *a, const char *as_of,
         .memory = crew_memory(a->options) / 4,
         .threads = crew_threads(a->options),
         .allow_negative = true,
-        .started_us = a->started_us,
+        .started_us = a->started.us,
         .stop = a->options->stop,
     };
 
@@ -141,7 +141,7 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
         return status;
     }
     a.batch = &documents;
-    a.started_us = clock_us();
+    a.started = clock_mark();
     status = application_init(&a, err);
     if (status == DF_OK) {
         shards = shards == 0 ? view_definition(v)->shards : shards;

@@ -81,7 +81,7 @@ static enum df_status apply_batch(struct replay *r,
         .options = &r->options,
         .batch = batch,
         .raises_high = true,
-        .started_us = clock_us(),
+        .started = clock_mark(),
     };
     enum df_status status = application_init(&a, err);
 

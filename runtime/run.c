@@ -67,7 +67,7 @@ static enum df_status compact(const struct run *r, const struct batch *batch,
 static enum df_status apply_and_report(const struct run *r,
                                        struct batch *batch,
                                        const struct plan *plan,
-                                       int64_t started_us)
+                                       struct clock_mark started)
 {
     struct application a = {
         .v = r->v,
@@ -75,7 +75,7 @@ static enum df_status apply_and_report(const struct run *r,
         .options = r->options,
         .batch = batch,
         .raises_high = plan->raises_high,
-        .started_us = started_us,
+        .started = started,
     };
     enum df_status status = application_init(&a, r->err);
 
@@ -124,7 +124,7 @@ static enum df_status try_dry(const struct run *r, struct snapshot *s,
 }
 
 static enum df_status run_scanned(const struct run *r, struct batch *batch,
-                                  int64_t started_us)
+                                  struct clock_mark started)
 {
     struct snapshot *s;
     struct plan plan;
@@ -149,12 +149,12 @@ static enum df_status run_scanned(const struct run *r, struct batch *batch,
         apply_it = false;
     }
     snapshot_close(s);
-    return apply_it ? apply_and_report(r, batch, &plan, started_us) : status;
+    return apply_it ? apply_and_report(r, batch, &plan, started) : status;
 }
 
 static enum df_status run_path(const struct run *r, const char *path)
 {
-    int64_t started_us = clock_us();
+    struct clock_mark started = clock_mark();
     struct batch batch;
     enum df_status status;
 
@@ -163,7 +163,7 @@ static enum df_status run_path(const struct run *r, const char *path)
     }
     status = batch_scan(&batch, path, r->err);
     if (status == DF_OK) {
-        status = run_scanned(r, &batch, started_us);
+        status = run_scanned(r, &batch, started);
         batch_fini(&batch);
     }
     return status;

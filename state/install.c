@@ -304,6 +304,15 @@ static void prepare(struct work *w, unsigned i)
 
 /* ---- decide ---- */
 
+/* How long it took up to now. */
+static void measure(const struct work *w)
+{
+    struct ledger_entry *e = w->b->entry;
+
+    clock_since(&w->begun, &e->install_us, &e->install_cpu_us);
+    e->measured_us = (uint64_t)(clock_us() - w->b->started_us);
+}
+
 /* What one shard brought, for the entry. */
 static void sum_up_shard(struct work *w, const struct shard_work *s)
 {
@@ -323,7 +332,6 @@ static void sum_up_shard(struct work *w, const struct shard_work *s)
 static void sum_up(struct work *w)
 {
     struct ledger_entry *e = w->b->entry;
-    int64_t now = clock_us();
 
     e->run_rows = 0;
     e->rows_added = 0;
@@ -339,8 +347,7 @@ static void sum_up(struct work *w)
     e->view_after = digest_add(e->view_after, e->view_before);
     e->rows_seen = w->method != INSTALL_DEFER;
     e->time = (int64_t)time(NULL);
-    e->install_us = (uint64_t)(now - w->begun_us);
-    e->measured_us = (uint64_t)(now - w->b->started_us);
+    measure(w);
 }
 
 /* The lowest shard's failure is the batch's, so that the message does not
@@ -547,12 +554,8 @@ static bool can_go_on(struct work *w)
 /* The commit's time, too. */
 static void note_time(struct work *w)
 {
-    struct ledger_entry *e = w->b->entry;
-    int64_t now = clock_us();
-
-    e->install_us = (uint64_t)(now - w->begun_us);
-    e->measured_us = (uint64_t)(now - w->b->started_us);
-    timings_note(w->v, e);
+    measure(w);
+    timings_note(w->v, w->b->entry);
 }
 
 static void give_negatives(struct work *w, struct install_negatives *to)

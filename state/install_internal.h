@@ -2,6 +2,7 @@
 #ifndef STATE_INSTALL_INTERNAL_H
 #define STATE_INSTALL_INTERNAL_H
 
+#include "base/clock.h"
 #include "state/commit.h"
 
 /* LMDB would write dirty pages out and read them back above 131,071 of them;
@@ -36,7 +37,7 @@ struct work {
     enum install_method method; /* INCREMENT, OVERWRITE or DEFER */
     bool from_kept;             /* what is folded comes from kept runs */
     struct pending pending;
-    int64_t begun_us;
+    struct clock_mark begun;
     struct shard_work shard[VIEW_SHARDS_MAX];
     enum df_status status;
     struct df_error *err;

@@ -225,7 +225,7 @@ void install_work_init(struct work *w)
     w->shards = w->v->definition.shards;
     assert(w->shards > 0);
     w->from_kept = w->b->keep || w->b->entry->has_effects;
-    w->begun_us = clock_us();
+    w->begun = clock_mark();
     w->memory = w->b->memory / w->shards;
     w->memory = w->memory < DIRTY_MIN ? DIRTY_MIN : w->memory;
     w->memory = w->memory > DIRTY_MAX ? DIRTY_MAX : w->memory;

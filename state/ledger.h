@@ -95,6 +95,12 @@ struct ledger_entry {
     uint64_t map_us;       /* reading, mapping, combining */
     uint64_t reduce_us;    /* sorting and merging that was not overlapped */
     uint64_t install_us;   /* reduce streamed into the store, committed */
+    /* Processor time of these, all threads together: where it is threads times
+     * as long, no thread has waited, for another one or for the disk. */
+    uint64_t map_cpu_us;
+    uint64_t reduce_cpu_us;
+    uint64_t install_cpu_us;
+    uint64_t threads; /* that there were for the batch */
     struct bytes program;  /* "deltafold 0.1.0" */
 
     /* Fold jobs: where time stands after the batch, and the directory that

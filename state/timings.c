@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "state/view_internal.h"
 
-enum { CHECKED = 16, MODE = 0666 };
+enum { CPU = 16, CHECKED = 24, MODE = 0666 };
 
 static int open_file(const struct view *v, int flags)
 {
@@ -37,6 +37,7 @@ void timings_note(const struct view *v, const struct ledger_entry *e)
     }
     store_be64(slot, e->seq);
     store_be64(slot + 8, e->install_us);
+    store_be64(slot + CPU, e->install_cpu_us);
     store_be64(slot + CHECKED, hash64(bytes_of(slot, CHECKED)));
     n = pwrite(fd, slot, sizeof slot, (off_t)slot_of(e->seq));
     (void)n;
@@ -69,4 +70,5 @@ void timings_apply(const struct timings *t, struct ledger_entry *e)
     }
     e->measured_us += us - e->install_us;
     e->install_us = us;
+    e->install_cpu_us = load_be64(slot + CPU);
 }

@@ -14,7 +14,7 @@
 #include "state/ledger.h"
 #include "state/view.h"
 
-enum { TIMINGS = 128, TIMINGS_SLOT = 24 };
+enum { TIMINGS = 128, TIMINGS_SLOT = 32 };
 
 struct timings {
     bool loaded;

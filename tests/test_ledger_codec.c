@@ -56,6 +56,10 @@ static struct ledger_entry random_entry(struct bytes name)
         .predicted_us = random_number(),
         .measured_us = random_number(),
         .map_us = random_number(),
+        .map_cpu_us = random_number(),
+        .reduce_cpu_us = random_number(),
+        .install_cpu_us = random_number(),
+        .threads = random_number(),
         .reduce_us = random_number(),
         .install_us = random_number(),
         .program = bytes_of_string("deltafold 0.1.0"),
@@ -128,6 +132,10 @@ static void same_results(const struct ledger_entry *a,
     assert_true(a->predicted_us == b->predicted_us);
     assert_true(a->measured_us == b->measured_us);
     assert_true(a->map_us == b->map_us && a->reduce_us == b->reduce_us);
+    assert_true(a->map_cpu_us == b->map_cpu_us);
+    assert_true(a->reduce_cpu_us == b->reduce_cpu_us);
+    assert_true(a->install_cpu_us == b->install_cpu_us);
+    assert_true(a->threads == b->threads);
     assert_true(a->install_us == b->install_us);
     assert_true(bytes_equal(a->program, b->program));
 }
