@@ -140,17 +140,21 @@ json_member() {
     sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p"
 }
 
-# Where the time of the last batch of a view went, from its ledger.
+# Where the time of the last batch of a view went, from its ledger, and how
+# many processors each phase kept busy.
 phases() { # VIEW
+    local phase
     "$deltafold" log "$1" -n 1 --json >"$work/entry"
-    set -- "$(json_member map_us <"$work/entry")" \
-        "$(json_member reduce_us <"$work/entry")" \
-        "$(json_member install_us <"$work/entry")" \
-        "$(json_member measured_us <"$work/entry")"
-    awk -v map="$1" -v reduce="$2" -v install="$3" -v all="$4" 'BEGIN {
-        all += all == 0
-        printf "  %-44s map %.0f %%, reduce %.0f %%, install %.0f %%\n",
-               "  where its time went (last run)",
-               100 * map / all, 100 * reduce / all, 100 * install / all
+    for phase in map reduce install; do
+        echo "$phase" "$(json_member "${phase}_us" <"$work/entry")" \
+            "$(json_member "${phase}_cpu_us" <"$work/entry")" \
+            "$(json_member measured_us <"$work/entry")"
+    done | awk '{
+        text = text sprintf("%s%s %.0f %% (%.1f)", NR > 1 ? ", " : "", $1,
+                            100 * $2 / ($4 + ($4 == 0)), $3 / ($2 + ($2 == 0)))
+    }
+    END {
+        printf "  %-44s %s\n",
+               "where its time went (processors), last run", text
     }'
 }
