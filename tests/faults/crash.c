@@ -6,10 +6,13 @@
  *           [--action=run|rebuild|compact|init|undo] [--shards=N]
  *           [--install=METHOD]
  *           [--option=NAME=VALUE]    of the view: keep=5, window=1
- *           [--seeds=N] [--sticky] [--times=N] [--step=N] [--job=dedup]
+ *           [--seeds=N] [--sticky] [--times=N] [--step=N] [--from=N]
+ *           [--job=dedup]
  *
- * For n = 1, 2, 3 ... until no fault strikes any more: a fresh copy of a
- * view, the action with the n-th call made to fail (MODE: see plan.h), then
+ * For n = 1, 2, 3 ... until no fault strikes any more (with --step=N at every
+ * N-th call only, from another one each day; --from says from which): a fresh
+ * copy of a view, the action with the n-th call made to fail (MODE: see
+ * plan.h), then
  *   - the view must show the state before or the state after, nothing else;
  *   - where the process lives, it must say so: done (0), or system error (6)
  *     and one line;
@@ -35,6 +38,8 @@
 #include "tests/faults/process.h"
 #include "tests/faults/tree.h"
 
+enum { SECONDS_OF_DAY = 24 * 60 * 60 };
+
 enum action {
     ACTION_RUN,
     ACTION_REBUILD,
@@ -53,6 +58,7 @@ static struct {
     const char *option; /* NULL: none */
     uint64_t seeds;
     uint64_t step;
+    uint64_t from;
     uint64_t times; /* of kill-9 */
     bool sticky;
     bool dedup;
@@ -524,7 +530,7 @@ static bool trial(uint64_t n, uint64_t seed)
 static void every_call(void)
 {
     uint64_t trials = 0;
-    uint64_t n = 1;
+    uint64_t n = lab.from;
     bool struck = true;
 
     while (struck) {
@@ -535,11 +541,12 @@ static void every_call(void)
         }
         n += lab.step;
     }
-    if (n <= 1 + lab.step) {
+    if (n <= lab.from + lab.step) {
         give_up("no fault struck at all");
     }
-    printf("%s: last fault before call %" PRIu64 ", %" PRIu64 " trials\n",
-           lab.mode, n, trials);
+    printf("%s: from call %" PRIu64 ", last fault before %" PRIu64 ", %" PRIu64
+           " trials\n",
+           lab.mode, lab.from, n, trials);
 }
 
 static uint64_t microseconds(void)
@@ -688,6 +695,7 @@ static void options(int argc, char **argv)
         { "option", required_argument, NULL, 'o' },
         { "seeds", required_argument, NULL, 'r' },
         { "step", required_argument, NULL, 'p' },
+        { "from", required_argument, NULL, 'f' },
         { "times", required_argument, NULL, 't' },
         { "sticky", no_argument, NULL, 'k' },
         { "job", required_argument, NULL, 'j' },
@@ -724,6 +732,9 @@ static void options(int argc, char **argv)
         case 'p':
             lab.step = strtoull(optarg, NULL, 10);
             break;
+        case 'f':
+            lab.from = strtoull(optarg, NULL, 10);
+            break;
         case 't':
             lab.times = strtoull(optarg, NULL, 10);
             break;
@@ -739,6 +750,9 @@ static void options(int argc, char **argv)
     }
     if (lab.binary == NULL || lab.shim == NULL || lab.mode == NULL) {
         give_up("--binary, --shim and --mode are needed");
+    }
+    if (lab.from == 0) {
+        lab.from = 1 + (uint64_t)time(NULL) / SECONDS_OF_DAY % lab.step;
     }
 }
 
