@@ -25,7 +25,7 @@
  *
  * and reduce merges part 0 into bark 1, root 1, part 1 into tree 1.
  */
-#include "runtime/combine_parts.h"
+#include "runtime/combine_internal.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -34,9 +34,6 @@
 #include "runtime/spill.h"
 
 enum {
-    /* Keys hashed ahead of their look-up: enough to hide a miss in memory,
-     * few enough to stay in the first cache. */
-    BATCH = 128,
     /* With less, the longest row could not be inserted and written: a
      * smaller budget is taken for this one. */
     MEMORY_MIN = 1 << 20,
@@ -44,38 +41,6 @@ enum {
     WRITER_MEMORY = 68 * 1024,
     WRITER_MEMORY_LONG = 260 * 1024
 };
-
-struct combine {
-    struct df_emitter emitter; /* first: what map writes to */
-    struct combine_plan plan;
-    char *spill_directory; /* the plan's, copied */
-    int64_t sign;
-    struct table table;
-    struct buf stored; /* a stored key in the making, with slack behind */
-    size_t longest;    /* stored key so far */
-    int fd;            /* of the spill file; -1 before the first spill */
-    uint64_t file_end;
-    struct combine_segment *segments; /* by spill, then part */
-    size_t segment_room;              /* segments allocated */
-    struct combine_stats stats;
-    size_t *begin;             /* per part and one more: its sorted entries */
-    uint64_t *part_bytes;      /* per part: bytes of those */
-    struct run_writer *sorted; /* between combine_sorted_part and _end */
-    struct combine_segment *sorted_segments; /* of all parts, meanwhile */
-    unsigned sorted_part;
-    bool is_sorted;        /* begin and part_bytes say something */
-    struct df_error error; /* goes with emitter.status */
-    struct table_key batch[BATCH];
-    int64_t negated[DF_COMPONENTS_MAX]; /* a pair's values, deleted */
-};
-
-static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
-                      const uint8_t *element, size_t element_len,
-                      const int64_t *values);
-static void emit_keys(struct df_emitter *e, const struct df_key *keys,
-                      size_t n);
-static void emit_pairs(struct df_emitter *e, const struct df_pair *pairs,
-                       size_t n);
 
 static enum df_status allocate(struct combine *c, struct df_error *err)
 {
@@ -103,9 +68,7 @@ enum df_status combine_open(struct combine **c,
     if (combine == NULL) {
         return error_no_memory(err);
     }
-    combine->emitter.pair = emit_pair;
-    combine->emitter.keys = emit_keys;
-    combine->emitter.pairs = emit_pairs;
+    combine_add_init(combine);
     combine->plan = *plan;
     if (combine->plan.memory < MEMORY_MIN) {
         combine->plan.memory = MEMORY_MIN;
@@ -130,6 +93,7 @@ void combine_close(struct combine *c)
         (void)close(c->fd);
     }
     table_fini(&c->table);
+    hot_close(&c->hot);
     buf_fini(&c->stored);
     free(c->segments);
     free(c->part_bytes);
@@ -252,8 +216,7 @@ static struct combine_segment *add_segments(struct combine *c)
     return c->segments + used;
 }
 
-/* Writes the table out and empties it. */
-static enum df_status spill(struct combine *c, struct df_error *err)
+enum df_status combine_spill(struct combine *c, struct df_error *err)
 {
     struct combine_segment *segments = add_segments(c);
     struct sort_entry *entries;
@@ -353,7 +316,7 @@ static size_t overhead(const struct combine *c)
     size_t writer =
         c->longest < RUN_BUFFER_MIN / 2 ? WRITER_MEMORY : WRITER_MEMORY_LONG;
 
-    return sizeof *c + c->stored.capacity + writer +
+    return sizeof *c + hot_memory(&c->hot) + c->stored.capacity + writer +
            c->segment_room * sizeof *c->segments +
            c->plan.parts * (sizeof *c->begin + sizeof *c->part_bytes);
 }
@@ -387,9 +350,8 @@ static bool grow_table(struct combine *c, size_t size)
            (table_has_record_room(t, size) || grow_records(c, size));
 }
 
-/* Makes room for a record of `size` bytes; slots are others after it. */
-static enum df_status make_room(struct combine *c, size_t size,
-                                struct df_error *err)
+enum df_status combine_make_room(struct combine *c, size_t size,
+                                 struct df_error *err)
 {
     enum df_status status;
 
@@ -397,7 +359,7 @@ static enum df_status make_room(struct combine *c, size_t size,
         return DF_OK;
     }
     if (c->table.used > 0) {
-        status = spill(c, err);
+        status = combine_spill(c, err);
         if (status != DF_OK || grow_table(c, size)) {
             return status;
         }
@@ -411,327 +373,6 @@ static enum df_status make_room(struct combine *c, size_t size,
         return error_no_memory(err);
     }
     return DF_OK;
-}
-
-/* ---- Adding ---- */
-
-/* Inserts a key that table_find did not find; NULL after a failure. */
-static struct table_slot *insert(struct combine *c, const struct table_key *k,
-                                 struct bytes key)
-{
-    struct table *t = &c->table;
-    size_t size = table_record_size(t, k->len);
-    struct table_slot *slot;
-
-    c->longest = k->len > c->longest ? k->len : c->longest;
-    if (table_is_crowded(t) || !table_has_record_room(t, size)) {
-        c->emitter.status = make_room(c, size, &c->error);
-        if (c->emitter.status != DF_OK) {
-            return NULL;
-        }
-    }
-    slot = table_find(t, k);
-    table_insert(t, slot, k, (uint32_t)(row_key_hash(key) >> 32));
-    return slot;
-}
-
-/* Takes values off the numbers 1 to `last`, whatever they carry. */
-static void take_back(struct row_shape shape, int64_t *kept,
-                      const int64_t *values, unsigned last)
-{
-    for (unsigned i = 1; i <= last; i++) {
-        bool is_wide = row_is_wide(shape, i);
-
-        row_number_subtract(is_wide, kept + i, values + i);
-        i += is_wide ? 1 : 0;
-    }
-}
-
-/* Adds values to those of a slot, where the first of them lies; false, and
- * nothing is added, when a sum would leave its width. */
-static bool add_values(struct combine *c, struct table_slot *slot,
-                       const int64_t *values)
-{
-    int64_t *kept = table_values(&c->table, slot->ref);
-    struct row_shape shape = c->plan.shape;
-    int64_t first;
-
-    if (__builtin_add_overflow(slot->value, values[0], &first)) {
-        return false;
-    }
-    for (unsigned i = 1; i < shape.components; i++) {
-        bool is_wide = row_is_wide(shape, i);
-
-        if (row_number_add(is_wide, kept + i, values + i) != 0) {
-            take_back(shape, kept, values, i);
-            return false;
-        }
-        i += is_wide ? 1 : 0;
-    }
-    slot->value = first;
-    return true;
-}
-
-/* The values as they count: negated where documents are deleted. NULL, and
- * the emitter has failed, for what has no negative. */
-static const int64_t *signed_values(struct combine *c, struct bytes key,
-                                    const int64_t *values)
-{
-    if (c->sign > 0) {
-        return values;
-    }
-    if (!row_values_negate(c->plan.shape, c->negated, values)) {
-        c->emitter.status =
-            row_overflow(&c->error, c->plan.shape, key, bytes_of(NULL, 0));
-        return NULL;
-    }
-    return c->negated;
-}
-
-/*
- * Adds where the sum would leave its width: the table is spilled, and the
- * key begins anew. So nothing is refused for the order in which it came; the
- * merge counts what partial sums carry and refuses when the whole does.
- */
-static void add_apart(struct combine *c, const struct table_key *k,
-                      struct bytes key, const int64_t *values)
-{
-    struct table_slot *slot;
-
-    c->emitter.status = spill(c, &c->error);
-    if (c->emitter.status == DF_OK) {
-        slot = insert(c, k, key);
-        if (slot != NULL) {
-            (void)add_values(c, slot, values); /* to zeros */
-        }
-    }
-}
-
-static bool length_is_right(struct combine *c, struct bytes b,
-                            const char *what)
-{
-    if (b.len <= DF_KEY_MAX) {
-        return true;
-    }
-    c->emitter.status = error_set(
-        &c->error, DF_INPUT, "%s '%s' is %zu bytes long, more than %d", what,
-        shown(&(struct shown){ 0 }, b), b.len, (int)DF_KEY_MAX);
-    return false;
-}
-
-/* Turns the row key in c->stored into a stored key with slack behind. */
-static bool to_stored_key(struct combine *c)
-{
-    struct buf *b = &c->stored;
-    struct hash128 hash;
-
-    if (!buf_reserve(b, HASH128_SIZE + TABLE_KEY_SLACK)) {
-        return false;
-    }
-    if (b->len > ROW_HEAD_EXACT) {
-        hash = hash128(buf_bytes(b), 0);
-        memmove(b->data + ROW_HEAD_MAX, b->data + ROW_HEAD_EXACT,
-                b->len - ROW_HEAD_EXACT);
-        hash128_store(b->data + ROW_HEAD_EXACT, hash);
-        b->len += HASH128_SIZE;
-    }
-    return true;
-}
-
-/* Any pair, at its own pace. */
-static void add_pair(struct combine *c, struct bytes key, struct bytes element,
-                     const int64_t *values)
-{
-    struct row_shape shape = c->plan.shape;
-    struct table_key k;
-    struct table_slot *slot;
-
-    if (!length_is_right(c, key, "key") ||
-        (shape.has_element && !length_is_right(c, element, "element"))) {
-        return;
-    }
-    if ((c->plan.sample != 1 && row_key_hash(key) % c->plan.sample != 0) ||
-        row_values_zero(shape.components, values)) {
-        return;
-    }
-    values = signed_values(c, key, values);
-    if (values == NULL) {
-        return;
-    }
-    buf_reset(&c->stored);
-    if (!row_key_append(&c->stored, shape, key, element) ||
-        !to_stored_key(c)) {
-        c->emitter.status = error_no_memory(&c->error);
-        return;
-    }
-    table_key(&k, c->stored.data, c->stored.len);
-    slot = table_find(&c->table, &k);
-    if (table_is_free(slot)) {
-        slot = insert(c, &k, key);
-    }
-    if (slot != NULL && !add_values(c, slot, values)) {
-        add_apart(c, &k, key, values);
-    }
-}
-
-static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
-                      const uint8_t *element, size_t element_len,
-                      const int64_t *values)
-{
-    struct combine *c = (struct combine *)e;
-
-    c->stats.pairs++;
-    add_pair(c, bytes_of(key, key_len), bytes_of(element, element_len),
-             values);
-}
-
-static void add_keys_one_by_one(struct combine *c, const struct df_key *keys,
-                                size_t n)
-{
-    static const int64_t one[DF_COMPONENTS_MAX] = { 1 };
-
-    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
-        add_pair(c, bytes_of(keys[i].data, keys[i].len), bytes_of(NULL, 0),
-                 one);
-    }
-}
-
-/* Hashes keys into the batch and sends for their slots. Returns false where
- * one is not its own stored key. */
-static bool prepare_batch(struct combine *c, const struct df_key *keys,
-                          size_t n)
-{
-    bool is_plain = true;
-
-    for (size_t i = 0; i < n; i++) {
-        struct table_key *k = &c->batch[i];
-
-        /* Not &&: no branch in this loop. The slack allows a look at the
-         * first byte of an empty key. */
-        is_plain &= (keys[i].data[0] != 0) & (keys[i].len != 0) &
-                    (keys[i].len <= ROW_HEAD_EXACT);
-        table_key(k, keys[i].data, keys[i].len);
-        __builtin_prefetch(table_home(&c->table, k), 1);
-    }
-    return is_plain;
-}
-
-static void count_batch(struct combine *c, size_t n)
-{
-    const int64_t sign = c->sign;
-    /* A copy that stores to slots cannot change, as far as the compiler
-     * knows. */
-    struct table t = c->table;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct table_key *k = &c->batch[i];
-        struct table_slot *slot = table_find(&t, k);
-
-        if (table_is_free(slot)) {
-            slot = insert(c, k, bytes_of(k->data, k->len));
-            if (slot == NULL) {
-                return;
-            }
-            t = c->table;
-        }
-        if (!add_values(c, slot, &sign)) {
-            add_apart(c, k, bytes_of(k->data, k->len), &sign);
-            t = c->table;
-        }
-    }
-}
-
-static void emit_keys(struct df_emitter *e, const struct df_key *keys,
-                      size_t n)
-{
-    struct combine *c = (struct combine *)e;
-
-    assert(!c->plan.shape.has_element && c->plan.shape.components == 1);
-    c->stats.pairs += n;
-    while (n > 0 && c->emitter.status == DF_OK) {
-        size_t some = n < BATCH ? n : BATCH;
-
-        if (c->plan.sample == 1 && prepare_batch(c, keys, some)) {
-            count_batch(c, some);
-        } else {
-            add_keys_one_by_one(c, keys, some);
-        }
-        keys += some;
-        n -= some;
-    }
-}
-
-/* The same two loops for pairs. Records are sent for as well: values beyond
- * the first are there. */
-static bool prepare_pairs(struct combine *c, const struct df_pair *pairs,
-                          size_t n)
-{
-    bool is_plain = true;
-
-    for (size_t i = 0; i < n; i++) {
-        struct table_key *k = &c->batch[i];
-
-        is_plain &= (pairs[i].key[0] != 0) & (pairs[i].key_len != 0) &
-                    (pairs[i].key_len <= ROW_HEAD_EXACT);
-        table_key(k, pairs[i].key, pairs[i].key_len);
-        __builtin_prefetch(table_home(&c->table, k), 1);
-    }
-    for (size_t i = 0; is_plain && i < n; i++) {
-        table_prefetch_record(&c->table, &c->batch[i]);
-    }
-    return is_plain;
-}
-
-static void sum_batch(struct combine *c, const struct df_pair *pairs, size_t n)
-{
-    unsigned components = c->plan.shape.components;
-
-    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
-        const struct table_key *k = &c->batch[i];
-        struct bytes key = bytes_of(k->data, k->len);
-        const int64_t *values = signed_values(c, key, pairs[i].values);
-        struct table_slot *slot = table_find(&c->table, k);
-
-        if (values == NULL || row_values_zero(components, values)) {
-            continue;
-        }
-        if (table_is_free(slot)) {
-            slot = insert(c, k, key);
-        }
-        if (slot != NULL && !add_values(c, slot, values)) {
-            add_apart(c, k, key, values);
-        }
-    }
-}
-
-static void add_one_by_one(struct combine *c, const struct df_pair *pairs,
-                           size_t n)
-{
-    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
-        add_pair(c, bytes_of(pairs[i].key, pairs[i].key_len),
-                 bytes_of(pairs[i].element, pairs[i].element_len),
-                 pairs[i].values);
-    }
-}
-
-static void emit_pairs(struct df_emitter *e, const struct df_pair *pairs,
-                       size_t n)
-{
-    struct combine *c = (struct combine *)e;
-
-    c->stats.pairs += n;
-    while (n > 0 && c->emitter.status == DF_OK) {
-        size_t some = n < BATCH ? n : BATCH;
-
-        if (c->plan.sample == 1 && !c->plan.shape.has_element &&
-            prepare_pairs(c, pairs, some)) {
-            sum_batch(c, pairs, some);
-        } else {
-            add_one_by_one(c, pairs, some);
-        }
-        pairs += some;
-        n -= some;
-    }
 }
 
 /* ---- The end ---- */
@@ -751,11 +392,14 @@ static void count_part_bytes(struct combine *c,
 
 enum df_status combine_finish(struct combine *c, struct df_error *err)
 {
-    enum df_status status = combine_status(c, err);
+    enum df_status status;
 
+    combine_add_end(c);
+    status = combine_status(c, err);
     if (status != DF_OK) {
         return status;
     }
+    hot_close(&c->hot);
     buf_fini(&c->stored);
     if (c->stats.spills == 0) {
         count_part_bytes(c, sort_table(c));
@@ -766,7 +410,7 @@ enum df_status combine_finish(struct combine *c, struct df_error *err)
     /* The merge needs the memory more than it needs the last part of the
      * rows in it. */
     if (c->table.used > 0) {
-        status = spill(c, err);
+        status = combine_spill(c, err);
     }
     table_fini(&c->table);
     return status;

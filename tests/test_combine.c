@@ -1,5 +1,6 @@
 /* One worker's table, in memory and spilling: runtime/combine.h. */
 #include <dirent.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/hot.h"
 #include "runtime/reduce.h"
 #include "tests/oracle.h"
 
@@ -213,6 +215,58 @@ static void test_key_lists(void **state)
         combine_close(c);
         oracle_fini(&o);
         free(keys);
+    }
+}
+
+/* A key of number i: 8 to 20 bytes, on both sides of HOT_KEY_MAX. */
+static size_t skewed_key(char *room, size_t size, uint64_t i)
+{
+    int n = snprintf(room, size, "word%0*" PRIu64, (int)(4 + i % 13), i);
+
+    assert_in_range(n, 8, size - 1);
+    return (size_t)n;
+}
+
+/* A few keys come often, many now and then: more than there are hot places, so
+ * that they take them from each other; inserted, deleted, and spilled. */
+static void test_hot_keys_and_cold_ones(void **state)
+{
+    enum { LISTS = 300, KEYS = 700, DISTINCT = 60000, ROOM = 64 };
+    static const int64_t one = 1;
+    unsigned seed = (unsigned)time(NULL);
+
+    (void)state;
+    print_message("seed %u\n", seed);
+    for (unsigned i = 0; i < 2; i++) {
+        struct combine_plan plan =
+            plan_of(false, 1, 3, i == 0 ? MIB : (size_t)64 * MIB);
+        struct oracle o = { .shape = plan.shape, .parts = plan.parts };
+        struct combine *c = open_combine(&plan);
+        static char rooms[KEYS][ROOM];
+        struct df_key keys[KEYS];
+
+        for (unsigned list = 0; list < LISTS; list++) {
+            int sign = rand_r(&seed) % 4 > 0 ? 1 : -1;
+
+            for (unsigned k = 0; k < KEYS; k++) {
+                uint64_t number = (unsigned)rand_r(&seed) % DISTINCT;
+
+                number = number * number / DISTINCT * number / DISTINCT;
+                keys[k].data = (uint8_t *)rooms[k];
+                keys[k].len = skewed_key(rooms[k], ROOM, number);
+                oracle_add(&o, sign, bytes_of(keys[k].data, keys[k].len),
+                           bytes_of(NULL, 0), &one);
+            }
+            combine_sign(c, sign);
+            df_emit_keys(combine_emitter(c), keys, KEYS);
+            memset(rooms, 'x', sizeof rooms); /* they are the caller's */
+        }
+        oracle_settle(&o);
+        finish(c);
+        assert_true(i > 0 || combine_stats(c).spills > 0);
+        assert_true(check(c, &o) > (size_t)HOT_BYTES_MAX / 32);
+        combine_close(c);
+        oracle_fini(&o);
     }
 }
 
@@ -628,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_random_pairs),
         cmocka_unit_test(test_longest_rows_fit_the_smallest_budget),
         cmocka_unit_test(test_key_lists),
+        cmocka_unit_test(test_hot_keys_and_cold_ones),
         cmocka_unit_test(test_spills_dozens_of_times),
         cmocka_unit_test(test_what_cancels_is_gone),
         cmocka_unit_test(test_lists_of_pairs),

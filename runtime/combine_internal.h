@@ -1,0 +1,70 @@
+/*
+ * combine_internal.h: a combine, for the two files that are one:
+ *
+ *     combine.c        its memory: opening, spilling, finishing
+ *     combine_add.c    its work: pairs and keys into the table
+ */
+#ifndef RUNTIME_COMBINE_INTERNAL_H
+#define RUNTIME_COMBINE_INTERNAL_H
+
+#include "runtime/combine_parts.h"
+#include "runtime/hot.h"
+
+enum {
+    /* Keys hashed ahead of their look-up: enough to hide a miss in memory,
+     * few enough to stay in the first cache. */
+    COMBINE_BATCH = 128,
+    /* A batch of cold keys, and those that the next batch may add to it. */
+    COMBINE_COLD = 2 * COMBINE_BATCH
+};
+
+/* What is to be added to the table. */
+struct combine_cold {
+    struct table_key key;
+    int64_t count;
+};
+
+struct combine {
+    struct df_emitter emitter; /* first: what map writes to */
+    struct combine_plan plan;
+    char *spill_directory; /* the plan's, copied */
+    int64_t sign;
+    struct hot hot; /* opened by the first list of keys */
+    struct table table;
+    struct buf stored; /* a stored key in the making, with slack behind */
+    size_t longest;    /* stored key so far */
+    int fd;            /* of the spill file; -1 before the first spill */
+    uint64_t file_end;
+    struct combine_segment *segments; /* by spill, then part */
+    size_t segment_room;              /* segments allocated */
+    struct combine_stats stats;
+    size_t *begin;             /* per part and one more: its sorted entries */
+    uint64_t *part_bytes;      /* per part: bytes of those */
+    struct run_writer *sorted; /* between combine_sorted_part and _end */
+    struct combine_segment *sorted_segments; /* of all parts, meanwhile */
+    unsigned sorted_part;
+    bool is_sorted;        /* begin and part_bytes say something */
+    struct df_error error; /* goes with emitter.status */
+    struct table_key batch[COMBINE_BATCH];
+    struct combine_cold cold[COMBINE_COLD]; /* on their way to the table */
+    size_t cold_count;
+    int64_t negated[DF_COMPONENTS_MAX]; /* a pair's values, deleted */
+};
+
+/* combine_add.c */
+
+void combine_add_init(struct combine *c);
+/* Moves what was counted elsewhere to the table; the emitter's status says
+ * what came of it. */
+void combine_add_end(struct combine *c);
+
+/* combine.c */
+
+/* Makes room for a record of `size` bytes; slots are others after it. */
+enum df_status combine_make_room(struct combine *c, size_t size,
+                                 struct df_error *err) DF_MUST_CHECK;
+/* Writes the table out and empties it. */
+enum df_status combine_spill(struct combine *c,
+                             struct df_error *err) DF_MUST_CHECK;
+
+#endif
