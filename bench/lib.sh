@@ -99,7 +99,8 @@ section() { # NAME TITLE [unrelated]
 }
 
 # A series as a line. With AMOUNT (bytes, files, rows) and UNIT the rate is
-# shown; TARGET is "ratio>=N", "ratio<=N", "rate>=N" or "ms<=N".
+# shown; TARGET is "ratio>=N", "ratio<=N", "rate>=N",
+# "ms<=N" or "mib<=N".
 line() { # WHAT SERIES [AMOUNT UNIT [TARGET]]
     local relation=other
     reference=${reference:-$2}

@@ -97,17 +97,21 @@ function verdict_text(    part, value, met, at_most)
     split(target, part, /[<>]=/)
     at_most = target ~ /</
     if (part[1] == "ratio") {
-        if (!ratio_shown && !(at_most && ratio <= part[2])) {
+        met = at_most ? ratio <= part[2] : ratio >= part[2]
+        # That there is a difference need not be shown for "not slower than".
+        if (!ratio_shown && !(met && (at_most || part[2] < 1))) {
             return "target " part[2] ": not decided"
         }
-        met = at_most ? ratio <= part[2] : ratio >= part[2]
     } else if (part[1] == "rate") {
         met = per_second >= part[2]
+    } else if (part[1] == "mib") {
+        met = peak / 1024 <= part[2]
     } else {
         met = middle_us / 1e3 <= part[2]
     }
     value = part[1] == "ratio" ? part[2] : \
-            part[1] == "rate" ? rate_text(part[2]) : part[2] " ms"
+            part[1] == "rate" ? rate_text(part[2]) : part[2] " " \
+            (part[1] == "mib" ? "MiB" : "ms")
     return "target " value ": " (met ? "met" : "MISSED")
 }
 
