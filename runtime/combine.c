@@ -37,6 +37,9 @@ enum {
     /* With less, the longest row could not be inserted and written: a
      * smaller budget is taken for this one. */
     MEMORY_MIN = 1 << 20,
+    /* More is not used: a larger table is missed by all caches, and sorting it
+     * costs more than to write it out and merge (bench/NOTES.md). */
+    MEMORY_MAX = 256 << 20,
     /* What run_writer holds, for ordinary rows and for the longest. */
     WRITER_MEMORY = 68 * 1024,
     WRITER_MEMORY_LONG = 260 * 1024
@@ -72,6 +75,9 @@ enum df_status combine_open(struct combine **c,
     combine->plan = *plan;
     if (combine->plan.memory < MEMORY_MIN) {
         combine->plan.memory = MEMORY_MIN;
+    }
+    if (combine->plan.memory > MEMORY_MAX) {
+        combine->plan.memory = MEMORY_MAX;
     }
     combine->sign = 1;
     combine->fd = -1;
