@@ -279,6 +279,23 @@ static void text_elements(void **state)
         { "<template><base href=/no></template></template><a href=/1>",
           "link /1\n" },
         { "<div><template></div><a href=/no>", "" },
+        /* Where its first element is a column, no other is one. */
+        { "<template><col><textarea></template><a href=/1>", "link /1\n" },
+        { "<template><td><textarea></template><a href=/no>", "" },
+        { "<template>x<!--x--><link><title></template></title></p>"
+          "<COL><script></template><a href=/1>",
+          "link /1\n" },
+        { "<template><noscript><col><textarea></template><a href=/no>", "" },
+        { "<template><col><svg><style></template><a href=/1>", "link /1\n" },
+        { "<template><col><template><textarea></template></template>"
+          "<a href=/no>",
+          "" },
+        { "<template><template><col></template><textarea></template>"
+          "<a href=/no>",
+          "" },
+        { "<template><col><template><td></template><textarea></template>"
+          "<a href=/1>",
+          "link /1\n" },
     };
 
     (void)state;

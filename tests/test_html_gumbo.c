@@ -6,6 +6,7 @@
  * where gumbo is known to be wrong by the standard of today: `faults` names
  * these, with a page each that shows it. How many are excused is bounded.
  */
+#include <ctype.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +62,25 @@ static bool is_nothing_before_foreign(struct bytes page)
     return has_foreign(page) && has(page, "</>");
 }
 
+/* In svg gumbo compares the name of an end tag with all that stands in it. */
+static bool is_long_end_in_foreign(struct bytes page)
+{
+    for (size_t i = 0; has_foreign(page) && i + 2 < page.len; i++) {
+        size_t end = i + 2;
+
+        if (page.data[i] != '<' || page.data[i + 1] != '/') {
+            continue;
+        }
+        while (end < page.len && isalnum(page.data[end])) {
+            end++;
+        }
+        if (end > i + 2 && end < page.len && page.data[end] != '>') {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Blank CDATA does not make a frameset come too late, </br> does. */
 static bool is_late_frameset(struct bytes page)
 {
@@ -87,6 +107,9 @@ static const struct fault {
       "link /1\n", "" },
     { "</> before svg", is_nothing_before_foreign, "</><svg></svg><a href=/1>",
       "link /1\n", "" },
+    { "end tag with an attribute in svg", is_long_end_in_foreign,
+      "<a href=/1><svg><a></a b><x><a href=/2>", "link /1\n",
+      "link /1\nlink /2\n" },
     { "</br> before frameset", is_late_frameset,
       "</br><a href=/1></a><frameset>", "link /1\n", "" },
     { "blank CDATA before frameset", is_late_frameset,

@@ -5,6 +5,7 @@
 #include "jobs/links/html_foreign.h"
 #include "jobs/links/html_opening.h"
 #include "jobs/links/html_reference.h"
+#include "jobs/links/html_template.h"
 #include "jobs/links/html_text.h"
 
 /*
@@ -28,9 +29,9 @@ struct scan {
     struct html_foreign foreign;
     struct html_opening opening;
     size_t at;
-    size_t templates; /* open outside of svg and math */
-    bool wary;        /* opening is not over, or in svg or math */
-    bool ended;       /* what follows is no markup */
+    struct html_templates templates;
+    bool wary;  /* opening is not over, or in svg or math */
+    bool ended; /* what follows is no markup */
     bool has_base;
     enum fate fate;
     const struct html_handler *handler; /* NULL when reading ahead */
@@ -71,7 +72,7 @@ static void see_wary(struct scan *scan)
 
 static bool in_template(const struct scan *scan)
 {
-    return scan->templates + scan->foreign.templates > 0;
+    return scan->templates.depth + scan->foreign.templates > 0;
 }
 
 /* ---- links ---- */
@@ -221,10 +222,6 @@ static bool start_html(struct html_scanner *s, struct scan *scan,
     case HTML_MATH:
         html_foreign_enter(&scan->foreign, tag);
         break;
-    case HTML_TEMPLATE:
-        /* Inside of svg it is a node on that stack. */
-        scan->templates += scan->foreign.depth == 0;
-        break;
     case HTML_PLAINTEXT:
         scan->ended = true;
         break;
@@ -254,6 +251,10 @@ static bool start_tag(struct html_scanner *s, struct scan *scan, size_t begin,
     if (scan->wary) {
         is_htmls = see_wary_start(scan, &tag);
     }
+    /* Inside of svg a template is a node on that stack. */
+    if (is_htmls && scan->foreign.depth == 0) {
+        is_htmls = html_templates_start(&scan->templates, &tag);
+    }
     if (is_htmls && !start_html(s, scan, &tag)) {
         return false;
     }
@@ -278,8 +279,8 @@ static void end_tag(struct scan *scan, size_t begin, size_t end)
     if (scan->foreign.depth > 0) {
         is_template = html_foreign_end(&scan->foreign, name, known);
     }
-    if (is_template && scan->templates > 0) {
-        scan->templates--;
+    if (is_template && scan->templates.depth > 0) {
+        html_templates_end(&scan->templates);
         html_foreign_leave(&scan->foreign);
     }
     see_wary(scan);
@@ -292,7 +293,8 @@ static bool read_start_tag(struct html_scanner *s, struct scan *scan,
     uint8_t first = scan->index.page.data[begin];
     bool is_a = end - begin == 1 && (first | 0x20) == 'a';
 
-    if (scan->wary || is_a || html_name_may_matter(first, end - begin)) {
+    if (scan->wary || scan->templates.depth > 0 || is_a ||
+        html_name_may_matter(first, end - begin)) {
         return start_tag(s, scan, begin, end);
     }
     skip_tag(scan, end);
@@ -308,7 +310,7 @@ static void read_end_tag(struct scan *scan, size_t begin)
     } else if (html_is_letter(page.data[begin])) {
         size_t end = html_name_end(&scan->index, begin);
 
-        if (scan->wary || scan->templates > 0) {
+        if (scan->wary || scan->templates.depth > 0) {
             end_tag(scan, begin, end);
         } else {
             skip_tag(scan, end);
@@ -425,7 +427,7 @@ bool html_scan(struct html_scanner *s, struct bytes page,
     scan->foreign.templates = 0;
     scan->foreign.guessed = false;
     scan->at = 0;
-    scan->templates = 0;
+    scan->templates.depth = 0;
     html_opening_begin(&scan->opening);
     scan->wary = true;
     scan->ended = false;

@@ -31,7 +31,7 @@ static const struct html_name names[] = {
     { "center", HTML_OTHER, HTML_BREAKOUT | HTML_BLOCK | HTML_KNOWN },
     { "cite", HTML_OTHER, HTML_KNOWN },
     { "code", HTML_OTHER, HTML_BREAKOUT | HTML_KNOWN },
-    { "col", HTML_OTHER, HTML_VOID | HTML_FAR | HTML_KNOWN },
+    { "col", HTML_COL, HTML_VOID | HTML_FAR | HTML_KNOWN },
     { "colgroup", HTML_OTHER, HTML_FAR | HTML_KNOWN },
     { "data", HTML_OTHER, HTML_KNOWN },
     { "datalist", HTML_OTHER, HTML_KNOWN },

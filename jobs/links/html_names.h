@@ -15,6 +15,7 @@ enum html_element {
     HTML_BASE,
     HTML_BODY,
     HTML_BR,
+    HTML_COL,
     HTML_DESC,
     HTML_FONT,
     HTML_FOREIGN_OBJECT,
