@@ -73,6 +73,9 @@ enum df_status combine_open(struct combine **c,
     if (combine->plan.memory < MEMORY_MIN) {
         combine->plan.memory = MEMORY_MIN;
     }
+    if (combine->plan.key_max == 0) {
+        combine->plan.key_max = DF_KEY_MAX;
+    }
     combine->sign = 1;
     combine->fd = -1;
     if (allocate(combine, err) != DF_OK) {

@@ -539,25 +539,41 @@ static void keys_come_apart_again(void **state)
     free(long_text);
 }
 
+/* A text of len bytes, and behind it n - 1 more of one each. */
+static enum key_result append_long(const char *text, size_t len, size_t n)
+{
+    struct df_field fields[DF_COLUMNS_MAX];
+    struct buf key = { 0 };
+    enum key_result result;
+
+    for (size_t i = 0; i < n; i++) {
+        fields[i] = field(DF_TEXT, "x");
+    }
+    fields[0] = (struct df_field){ .kind = DF_TEXT,
+                                   .data = (const uint8_t *)text,
+                                   .len = len };
+    result = key_append(&key, fields, n, false);
+    assert_true(result != KEY_OK || key.len <= DF_FOLD_KEY_MAX);
+    buf_fini(&key);
+    return result;
+}
+
+/* The limit is on what the user wrote, not on how it is kept. */
 static void the_longest_key_has_a_limit(void **state)
 {
-    char *text = malloc(DF_FOLD_KEY_MAX + 1);
-    struct df_field f;
-    struct buf key = { 0 };
+    static const size_t columns[] = { 1, 2, DF_COLUMNS_MAX };
+    char *text = malloc(DF_KEY_MAX + 1);
 
     (void)state;
     assert_non_null(text);
-    memset(text, 'k', DF_FOLD_KEY_MAX);
-    text[DF_FOLD_KEY_MAX - 1] = '\0'; /* with its kind: just the limit */
-    f = field(DF_TEXT, text);
-    assert_int_equal(key_append(&key, &f, 1, false), KEY_OK);
-    assert_int_equal(key.len, DF_FOLD_KEY_MAX);
-    text[DF_FOLD_KEY_MAX - 1] = 'k';
-    text[DF_FOLD_KEY_MAX] = '\0';
-    f = field(DF_TEXT, text);
-    buf_reset(&key);
-    assert_int_equal(key_append(&key, &f, 1, false), KEY_TOO_LONG);
-    buf_fini(&key);
+    memset(text, 'k', DF_KEY_MAX + 1);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        size_t most = DF_KEY_MAX - (columns[i] - 1);
+
+        assert_int_equal(append_long(text, most, columns[i]), KEY_OK);
+        assert_int_equal(append_long(text, most + 1, columns[i]),
+                         KEY_TOO_LONG);
+    }
     free(text);
 }
 

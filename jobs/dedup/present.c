@@ -410,9 +410,10 @@ static enum df_status wrong_columns(const struct presenter *p,
 static bool append_part(struct presenter *p, size_t n, bool is_whole)
 {
     struct df_field f;
+    size_t len = 0;
 
     return field_of(p->config, &p->text, &f) &&
-           key_append_field(&p->found, &f, n == 1, is_whole);
+           key_append_field(&p->found, &f, n == 1, is_whole, &len) == KEY_OK;
 }
 
 static enum df_status find_key(void *presenter, const char *text, size_t len,
