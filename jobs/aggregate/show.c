@@ -8,6 +8,7 @@
 #include "jobs/aggregate/query.h"
 #include "jobs/aggregate/quoted.h"
 #include "jobs/aggregate/value.h"
+#include "jobs/typed.h"
 
 /* What is known of a set when its rows have gone by. */
 struct set_seen {
@@ -341,7 +342,7 @@ static enum df_status key_cell(struct presenter *s, unsigned i,
     }
     shown = bytes_of(cell->data, cell->len);
     if (cell->kind != DF_CELL_TEXT || !s->query->is_ndjson ||
-        !find_reads_as_json(shown)) {
+        !typed_is_ambiguous(shown)) {
         return DF_OK;
     }
     if (!quoted_append(text, shown)) {
