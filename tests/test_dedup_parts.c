@@ -108,6 +108,56 @@ static void what_is_no_instant_is_not_guessed(void **state)
     assert_int_equal(t, -INSTANT_MAX);
 }
 
+static void numbers_are_instants_by_their_value(void **state)
+{
+    static const struct {
+        const char *literal;
+        int64_t instant;
+    } good[] = {
+        { "100", 100 },
+        { "100.0", 100 },
+        { "1e2", 100 },
+        { "1.5e1", 15 },
+        { "-1.50E+1", -15 },
+        { "1000e-1", 100 },
+        { "0.1e1", 1 },
+        { "0.001e3", 1 },
+        { "-0", 0 },
+        { "0.00", 0 },
+        { "0e999999999999999999", 0 },
+        { "1152921504606846976", INSTANT_MAX },
+        { "1152921504606846976.000", INSTANT_MAX },
+        { "11529215046068469760e-1", INSTANT_MAX },
+        { "-1.152921504606846976e18", -INSTANT_MAX },
+    };
+    static const char *const bad[] = {
+        "1.5",
+        "15e-1",
+        "1e-1",
+        "1e19",
+        "9e18",
+        "1152921504606846977",
+        "1.152921504606846977e18",
+        "1e999999999999999999",
+        "9999999999999999999.0",
+        "x",
+    };
+    int64_t t;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        if (!instant_read_number(bytes_of_string(good[i].literal), &t) ||
+            t != good[i].instant) {
+            fail_msg("%s: %lld", good[i].literal, (long long)t);
+        }
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (instant_read_number(bytes_of_string(bad[i]), &t)) {
+            fail_msg("'%s' was read", bad[i]);
+        }
+    }
+}
+
 static void instants_come_back_from_text(void **state)
 {
     uint64_t random = 7;
@@ -647,6 +697,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iso_instants_are_exact),
         cmocka_unit_test(what_is_no_instant_is_not_guessed),
+        cmocka_unit_test(numbers_are_instants_by_their_value),
         cmocka_unit_test(instants_come_back_from_text),
         cmocka_unit_test(durations_are_whole_or_refused),
         cmocka_unit_test(the_table_of_the_design_holds),

@@ -161,7 +161,8 @@ static unsigned read_key(struct mapper *m, const struct df_field *fields)
 static unsigned read_time(const struct dedup_config *c,
                           const struct df_field *field, int64_t *time)
 {
-    bool is_number = field->kind == DF_NUMBER && c->unit != INSTANT_ISO;
+    struct bytes text = bytes_of(field->data, field->len);
+    bool ok;
 
     if (field->kind == DF_ABSENT ||
         (field->kind == DF_TEXT && field->len == 0)) {
@@ -170,11 +171,12 @@ static unsigned read_time(const struct dedup_config *c,
     if (field->kind == DF_NULL) {
         return rejected(NULL_TIME);
     }
-    if ((field->kind != DF_TEXT && !is_number) ||
-        !instant_read(c->unit, bytes_of(field->data, field->len), time)) {
-        return rejected(UNREADABLE_TIME);
+    if (field->kind == DF_NUMBER) {
+        ok = c->unit != INSTANT_ISO && instant_read_number(text, time);
+    } else {
+        ok = field->kind == DF_TEXT && instant_read(c->unit, text, time);
     }
-    return DF_OUTCOME_PENDING;
+    return ok ? DF_OUTCOME_PENDING : rejected(UNREADABLE_TIME);
 }
 
 static unsigned read_record(void *mapper, const struct df_record *record,

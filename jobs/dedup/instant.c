@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/number.h"
+
 enum {
     SECOND_US = 1000000,
     MINUTE_S = 60,
@@ -89,6 +91,43 @@ static bool read_integer(struct bytes text, int64_t *v)
     }
     *v = negative ? -*v : *v;
     return true;
+}
+
+/* 0.DIGITS * 10^point, an integer of at most VALUE_DIGITS digits. */
+enum { VALUE_DIGITS = 19 /* as INSTANT_MAX has; they fit in 64 bits */ };
+
+static bool read_value(const struct number *n, int64_t *v)
+{
+    uint64_t value = 0;
+
+    for (size_t i = n->first; i < n->last; i++) {
+        if (n->literal[i] != '.') {
+            value = 10 * value + (uint64_t)(n->literal[i] - '0');
+        }
+    }
+    for (int64_t i = n->digits; i < n->point; i++) {
+        value *= 10;
+    }
+    if (value > INSTANT_MAX) {
+        return false;
+    }
+    *v = n->is_negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}
+
+bool instant_read_number(struct bytes literal, int64_t *instant)
+{
+    struct number n;
+
+    if (read_integer(literal, instant)) {
+        return true;
+    }
+    if (number_parse(literal, &n) != NUMBER_OK) {
+        return false;
+    }
+    *instant = 0;
+    return n.is_zero || (n.digits <= n.point && n.point <= VALUE_DIGITS &&
+                         read_value(&n, instant));
 }
 
 /* ---- ISO 8601 ---- */

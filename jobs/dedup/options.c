@@ -30,9 +30,9 @@ const struct df_option dedup_options[] = {
     [UNIT] = { .name = "unit",
                .initial = "",
                .values = "s|ms|us|iso",
-               .help = "integers since 1970 in that unit, or ISO 8601 with "
-                       "offset; "
-                       "initially s" },
+               .help = "integers since 1970 in that unit, digits in csv, of "
+                       "any spelling (1e2, 100.0) as numbers of ndjson; or "
+                       "ISO 8601 with offset; initially s" },
     [EXPIRE] = { .name = "expire",
                  .initial = "",
                  .values = "DURATION",
