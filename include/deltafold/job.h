@@ -310,6 +310,8 @@ struct df_present {
     const char *const *(*columns)(const void *config);
     /* How many of them are the key's. They alone tell keys apart. */
     unsigned (*key_columns)(const void *config);
+    /* Whether column i can hold numbers: what having= can be asked of. */
+    bool (*has_numbers)(const void *config, unsigned i);
 
     enum df_status (*open)(const void *config, void **presenter,
                            struct df_error *);

@@ -102,6 +102,20 @@ static unsigned show_key_columns(const void *config)
     return p->by_count;
 }
 
+/* Of csv all group columns are text. */
+static bool show_has_numbers(const void *config, unsigned i)
+{
+    const struct query *p = config;
+    const struct query_item *item = &p->items[i - p->by_count];
+
+    if (i < p->by_count) {
+        return p->is_ndjson;
+    }
+    return item->kind != QUERY_TOP &&
+           !((item->kind == QUERY_MIN || item->kind == QUERY_MAX) &&
+             item->is_text);
+}
+
 /* ---- rows ---- */
 
 static bool set_buf(struct buf *b, struct bytes bytes)
@@ -415,6 +429,7 @@ static enum df_status show_find(void *opaque, const char *text, size_t len,
 const struct df_present show_present = {
     .columns = show_columns,
     .key_columns = show_key_columns,
+    .has_numbers = show_has_numbers,
     .open = show_open,
     .close = show_close,
     .key = show_key,

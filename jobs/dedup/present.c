@@ -42,6 +42,18 @@ static unsigned key_columns(const void *config)
     return (unsigned)n + (c->is_by_span ? 1 : 0);
 }
 
+/* The key's columns, the span, copies, the time. */
+static bool has_numbers(const void *config, unsigned i)
+{
+    const struct dedup_config *c = config;
+    size_t n = c->key_count > 0 ? c->key_count : 1;
+
+    if (i < n) {
+        return c->key_count > 0 && c->is_ndjson;
+    }
+    return i == n + (c->is_by_span ? 1 : 0) || c->unit != INSTANT_ISO;
+}
+
 static void close_presenter(void *presenter)
 {
     struct presenter *p = presenter;
@@ -339,6 +351,7 @@ static enum df_status find_key(void *presenter, const char *text, size_t len,
 const struct df_present dedup_present = {
     .columns = columns,
     .key_columns = key_columns,
+    .has_numbers = has_numbers,
     .open = open_presenter,
     .close = close_presenter,
     .key = begin_key,
