@@ -20,48 +20,25 @@ static const struct option options[] = {
     { 0 }
 };
 
-/* Takes "keep=N" out of the arguments: it is no part of the definition, for it
- * may change. */
-static enum df_status take_keep(struct invocation *in, uint64_t *keep,
-                                struct df_error *err)
-{
-    static const char name[] = "keep=";
-    enum df_status status = DF_OK;
-    bool is_given = false;
-    int kept = 0;
-
-    *keep = 0;
-    for (int i = 0; status == DF_OK && i < in->argc; i++) {
-        if (i >= 2 && strncmp(in->argv[i], name, sizeof name - 1) == 0) {
-            status =
-                is_given
-                    ? error_set(err, DF_USAGE, "option 'keep' is given twice")
-                    : opened_keep(in->argv[i] + sizeof name - 1, keep, err);
-            is_given = true;
-        } else {
-            in->argv[kept++] = in->argv[i];
-        }
-    }
-    in->argc = status == DF_OK ? kept : in->argc;
-    return status;
-}
-
 /* Makes the view and says what it is. */
 static enum df_status create(const char *path, const struct jobspec *spec,
-                             unsigned shards, uint64_t keep,
-                             struct output *out, struct df_error *err)
+                             unsigned shards, struct output *out,
+                             struct df_error *err)
 {
     struct view_definition definition = {
         .shape = { .has_element = spec->shape.has_element,
                    .components = spec->components,
                    .wide = spec->shape.wide },
         .shards = shards,
-        .keep = keep,
     };
     struct buf text = { 0 };
     enum df_status status =
         engine_check_options(spec, &definition.having, err);
 
+    if (status == DF_OK) {
+        status =
+            opened_keep(jobspec_common(spec, "keep"), &definition.keep, err);
+    }
     if (status != DF_OK) {
         return status;
     }
@@ -84,18 +61,14 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     struct init init = { .shards = chosen_shards() };
     enum df_status status = command_parse(in, (void *[]){ &init }, err);
     struct jobspec spec = { 0 };
-    uint64_t keep;
 
-    if (status == DF_OK) {
-        status = take_keep(in, &keep, err);
-    }
     if (status != DF_OK) {
         return status;
     }
     status = chosen_job(&spec, in->argv + 1, (size_t)in->argc - 1, err);
     if (status == DF_OK) {
-        status = create(in->argv[0], &spec, (unsigned)init.shards, keep,
-                        in->out, err);
+        status =
+            create(in->argv[0], &spec, (unsigned)init.shards, in->out, err);
     }
     jobspec_close(&spec);
     return status;
