@@ -1,4 +1,10 @@
 /* deltafold init: an empty view of a job. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "cli/chosen.h"
 #include "cli/command.h"
 #include "cli/opened.h"
@@ -19,6 +25,79 @@ static const struct option options[] = {
       .initial = "the number of processors, rounded down to a power of two" },
     { 0 }
 };
+
+/* Whether a directory is a view: its file `current` says so. */
+static bool is_view(const char *directory)
+{
+    static const char mark[] = "deltafold";
+    char text[sizeof mark - 1];
+    char path[PATH_MAX + 16];
+    ssize_t len;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/current", directory);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return false;
+    }
+    len = read(fd, text, sizeof text);
+    (void)close(fd);
+    return len == (ssize_t)sizeof text && memcmp(text, mark, sizeof text) == 0;
+}
+
+/* Cuts the last name off a path; false where there is none to cut. */
+static bool go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash == NULL || slash[1] == '\0') {
+        return false;
+    }
+    slash[slash == path ? 1 : 0] = '\0';
+    return true;
+}
+
+/* The directory that VIEW is to stand in, with all links looked up; empty
+ * where there is none, which view_create will say. */
+static enum df_status find_parent(const char *view, char parent[PATH_MAX],
+                                  struct df_error *err)
+{
+    char *path = strdup(view);
+    size_t len = strlen(view);
+
+    if (path == NULL) {
+        return error_no_memory(err);
+    }
+    while (len > 1 && path[len - 1] == '/') {
+        path[--len] = '\0';
+    }
+    if (realpath(go_up(path) ? path : ".", parent) == NULL) {
+        parent[0] = '\0';
+    }
+    free(path);
+    return DF_OK;
+}
+
+/* A view's directory is its own: nothing else is to be made in it. */
+static enum df_status check_place(const char *view, struct df_error *err)
+{
+    char above[PATH_MAX] = "";
+    enum df_status status = find_parent(view, above, err);
+    struct shown s;
+
+    if (status != DF_OK || above[0] == '\0') {
+        return status;
+    }
+    do {
+        if (is_view(above)) {
+            return error_set(err, DF_STATE,
+                             "%.4000s: lies within the view '%s': give it a "
+                             "directory elsewhere",
+                             view, shown(&s, bytes_of_string(above)));
+        }
+    } while (go_up(above));
+    return DF_OK;
+}
 
 /* Makes the view and says what it is. */
 static enum df_status create(const char *path, const struct jobspec *spec,
@@ -66,6 +145,9 @@ static enum df_status run(struct invocation *in, struct df_error *err)
         return status;
     }
     status = chosen_job(&spec, in->argv + 1, (size_t)in->argc - 1, err);
+    if (status == DF_OK) {
+        status = check_place(in->argv[0], err);
+    }
     if (status == DF_OK) {
         status =
             create(in->argv[0], &spec, (unsigned)init.shards, in->out, err);
