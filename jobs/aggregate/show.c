@@ -20,6 +20,7 @@ struct set_seen {
 struct presenter {
     const struct query *query;
     struct buf key;
+    bool no_memory;                    /* for it */
     int64_t values[DF_COMPONENTS_MAX]; /* of the group's own row */
     struct set_seen *sets;
     struct frequent *tops; /* by item; of QUERY_TOP alone */
@@ -135,16 +136,8 @@ static bool show_key(void *opaque, const uint8_t *key, size_t key_len)
     for (unsigned i = 0; i < s->query->item_count; i++) {
         frequent_reset(&s->tops[i]);
     }
-    /* Without memory the key is empty, and cells says that it is none. */
-    buf_reset(&s->key);
-    if (buf_reserve(&s->key, key_len + 1)) {
-        if (key_len > 0) {
-            memcpy(s->key.data, key, key_len);
-        }
-        s->key.len = key_len;
-    } else {
-        buf_fini(&s->key);
-    }
+    s->no_memory = !buf_reserve(&s->key, key_len + 1) ||
+                   !set_buf(&s->key, bytes_of(key, key_len));
     return true;
 }
 
@@ -274,12 +267,16 @@ static enum df_status append_json(struct presenter *s, struct buf *text,
                                   struct bytes code)
 {
     struct df_cell cell = { DF_CELL_TEXT, code.data, code.len };
+    enum df_status status = DF_OK;
     struct bytes b;
     bool ok;
 
     buf_reset(&s->room);
-    if (s->query->is_ndjson && !value_cell(code, &s->room, &cell)) {
-        return DF_STATE;
+    if (s->query->is_ndjson) {
+        status = value_cell(code, &s->room, &cell);
+    }
+    if (status != DF_OK) {
+        return status;
     }
     b = bytes_of(cell.data, cell.len);
     ok = cell.kind == DF_CELL_TEXT ? quoted_append(text, b)
@@ -349,10 +346,12 @@ static enum df_status key_cell(struct presenter *s, unsigned i,
     struct df_cell *cell = &s->cells[i];
     struct buf *text = &s->texts[i];
     struct bytes shown;
+    enum df_status status;
 
     buf_reset(text);
-    if (!value_cell(code, text, cell)) {
-        return DF_STATE;
+    status = value_cell(code, text, cell);
+    if (status != DF_OK) {
+        return status;
     }
     shown = bytes_of(cell->data, cell->len);
     if (cell->kind != DF_CELL_TEXT || !s->query->is_ndjson ||
@@ -390,7 +389,7 @@ static enum df_status key_cells(struct presenter *s)
 static enum df_status show_cells(void *opaque, const struct df_cell **cells)
 {
     struct presenter *s = opaque;
-    enum df_status status = key_cells(s);
+    enum df_status status = s->no_memory ? DF_SYSTEM : key_cells(s);
 
     /* Texts of key cells may lie in room, which lists want for themselves:
      * they are copied first. */

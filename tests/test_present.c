@@ -1,7 +1,8 @@
 /*
- * A dedup view as people read it: which key a text means, and that running
- * out of memory is never taken for anything else. realloc is this suite's
- * own (the build wraps it): all that grows here is a buf.
+ * Views as people read them, where jobs show their own: which key of dedup a
+ * text means, and that running out of memory is never taken for anything else.
+ * realloc is this suite's own (the build wraps it): all that grows here is a
+ * buf.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +12,13 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "jobs/aggregate/aggregate.h"
 #include "jobs/dedup/dedup.h"
 #include "jobs/dedup/present.h"
 #include "jobs/registry.h"
+
+/* A key of two columns. */
+#define TEXT "\"a\\\\n\"\t7"
 
 /* Calls until one fails; below 0: none does. */
 static int countdown = -1;
@@ -33,19 +38,19 @@ struct subject {
     void *presenter;
 };
 
-static void subject_open(struct subject *s, const char *const *given, size_t n)
+static void subject_open(struct subject *s, const struct df_job *job,
+                         const char *const *given, size_t n)
 {
     struct df_error err = { { 0 } };
 
-    assert_int_equal(jobspec_open(&s->spec, &dedup_job, given, n, &err),
-                     DF_OK);
-    assert_int_equal(dedup_present.open(s->spec.config, &s->presenter, &err),
+    assert_int_equal(jobspec_open(&s->spec, job, given, n, &err), DF_OK);
+    assert_int_equal(job->present->open(s->spec.config, &s->presenter, &err),
                      DF_OK);
 }
 
 static void subject_close(struct subject *s)
 {
-    dedup_present.close(s->presenter);
+    s->spec.job->present->close(s->presenter);
     jobspec_close(&s->spec);
 }
 
@@ -98,7 +103,7 @@ static void a_text_means_a_key(void **state)
     struct subject s;
 
     (void)state;
-    subject_open(&s, given, 2);
+    subject_open(&s, &dedup_job, given, 2);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct df_error err = { { 0 } };
         const char *key = NULL;
@@ -118,58 +123,76 @@ static void a_text_means_a_key(void **state)
 
 /* All that a reader calls, with memory that ends at the n-th call: false once
  * it does not. */
-static bool reads_without_memory(struct subject *s, int n)
+static bool reads_without_memory(struct subject *s, struct bytes key, int n)
 {
-    static const uint8_t key[] = "\1t\5\"a\\\n7n\1"
-                                 "7";
-    const int64_t values[] = { 1 };
-    const struct df_cell *cells;
+    const struct df_present *present = s->spec.job->present;
+    const int64_t values[DF_COMPONENTS_MAX] = { 1, 1, 5 };
+    const struct df_cell *cells = NULL;
     const uint8_t *row_key;
     size_t len;
     struct df_error err = { { 0 } };
     void *presenter = NULL;
-    enum df_status status;
+    enum df_status status = present->open(s->spec.config, &presenter, &err);
     bool ended;
 
-    assert_int_equal(dedup_present.open(s->spec.config, &presenter, &err),
-                     DF_OK);
+    assert_int_equal(status, DF_OK);
     countdown = n;
-    assert_true(dedup_present.key(presenter, key, sizeof key - 1));
-    status = dedup_present.row(presenter, NULL, 0, values);
+    assert_true(present->key(presenter, key.data, key.len));
+    status = present->row(presenter, NULL, 0, values);
     if (status == DF_OK) {
-        status = dedup_present.cells(presenter, &cells);
+        status = present->cells(presenter, &cells);
     }
     if (status == DF_OK) {
         status =
-            dedup_present.find(presenter, "\"a\"\t7", 5, &row_key, &len, &err);
+            present->find(presenter, TEXT, strlen(TEXT), &row_key, &len, &err);
     }
     ended = countdown == 0;
     countdown = -1;
     assert_int_equal(status, ended ? DF_SYSTEM : DF_OK);
-    dedup_present.close(presenter);
+    present->close(presenter);
     return ended;
 }
 
-static void without_memory_it_says_so(void **state)
+/* The key, its cells, what is sought: each takes memory. */
+static void check_memory(const struct df_job *job, const char *const *given,
+                         size_t given_count)
 {
-    static const char *const given[] = { "key=id,n", "format=ndjson" };
+    const uint8_t *data;
+    struct buf key = { 0 };
+    struct df_error err = { { 0 } };
     struct subject s;
+    size_t len;
     int n = 1;
 
-    (void)state;
-    subject_open(&s, given, 2);
-    while (reads_without_memory(&s, n)) {
+    subject_open(&s, job, given, given_count);
+    assert_int_equal(
+        job->present->find(s.presenter, TEXT, strlen(TEXT), &data, &len, &err),
+        DF_OK);
+    assert_true(buf_append(&key, data, len));
+    while (reads_without_memory(&s, buf_bytes(&key), n)) {
         n++;
     }
-    assert_in_range(n, 4, 100); /* the key, its cells, what is sought */
+    assert_in_range(n, 4, 100);
+    buf_fini(&key);
     subject_close(&s);
+}
+
+static void without_memory_they_say_so(void **state)
+{
+    static const char *const of_dedup[] = { "key=id,n", "format=ndjson" };
+    static const char *const of_aggregate[] = { "by=id,n", "count", "sum=v",
+                                                "format=ndjson" };
+
+    (void)state;
+    check_memory(&dedup_job, of_dedup, 2);
+    check_memory(&aggregate_job, of_aggregate, 4);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_means_a_key),
-        cmocka_unit_test(without_memory_it_says_so),
+        cmocka_unit_test(without_memory_they_say_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
