@@ -296,13 +296,13 @@ static enum df_status top_cell(struct presenter *s, unsigned item,
     if (!buf_append_byte(text, '[')) {
         return DF_SYSTEM;
     }
-    for (size_t i = 0; status == DF_OK && i < f->count; i++) {
+    for (size_t i = 0; status == DF_OK && i < frequent_count(f); i++) {
         if (!buf_append_string(text, i > 0 ? ",[" : "[")) {
             return DF_SYSTEM;
         }
-        status = append_json(s, text, buf_bytes(&f->entries[i].code));
+        status = append_json(s, text, buf_bytes(&frequent_at(f, i)->code));
         if (status == DF_OK &&
-            !buf_printf(text, ",%lld]", (long long)f->entries[i].times)) {
+            !buf_printf(text, ",%lld]", (long long)frequent_at(f, i)->times)) {
             status = DF_SYSTEM;
         }
     }
