@@ -231,12 +231,12 @@ static void the_table_of_the_design_holds(void **state)
 {
     static const int64_t times[] = { 10, 20, 25, 40, 21, 35, 45, 57 };
     static const int64_t points[] = { 1, 11, 16, 31, 31, 31, 36, 48 };
-    const struct window w = { .period = 10, .span = 1 };
+    const struct span_grid g = { .period = 10, .span = 1 };
     struct df_clock clock = { 0 };
 
     (void)state;
     for (size_t i = 0; i < 8; i++) {
-        enum df_tick tick = window_tick(&w, &clock, times[i]);
+        enum df_tick tick = span_grid_tick(&g, &clock, times[i]);
 
         assert_int_equal(tick, i == 4 ? DF_TICK_EXPIRED : DF_TICK_LIVE);
         assert_int_equal(clock.start, points[i]);
@@ -255,12 +255,12 @@ static void a_span_that_does_not_divide_the_period(void **state)
         { 3, 4, 16, DF_TICK_EXPIRED }, { 4, 4, 16, DF_TICK_LIVE },
         { 40, 32, 44, DF_TICK_LIVE },
     };
-    const struct window w = { .period = 10, .span = 4 };
+    const struct span_grid g = { .period = 10, .span = 4 };
     struct df_clock clock = { 0 };
 
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        assert_int_equal(window_tick(&w, &clock, steps[i].time),
+        assert_int_equal(span_grid_tick(&g, &clock, steps[i].time),
                          steps[i].tick);
         assert_int_equal(clock.start, steps[i].start);
         assert_int_equal(clock.end, steps[i].end);
@@ -269,31 +269,32 @@ static void a_span_that_does_not_divide_the_period(void **state)
 
 static void the_far_ends_of_time_do_not_overflow(void **state)
 {
-    const struct window w = { .period = INSTANT_MAX, .span = 7 };
+    const struct span_grid g = { .period = INSTANT_MAX, .span = 7 };
     struct df_clock clock = { 0 };
 
     (void)state;
-    assert_int_equal(window_tick(&w, &clock, -INSTANT_MAX), DF_TICK_LIVE);
-    assert_int_equal(window_tick(&w, &clock, INSTANT_MAX), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, -INSTANT_MAX), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, INSTANT_MAX), DF_TICK_LIVE);
     assert_true(clock.start < INSTANT_MAX && clock.end > INSTANT_MAX);
-    assert_int_equal(window_tick(&w, &clock, -INSTANT_MAX), DF_TICK_EXPIRED);
+    assert_int_equal(span_grid_tick(&g, &clock, -INSTANT_MAX),
+                     DF_TICK_EXPIRED);
 }
 
 static void what_is_too_far_ahead_moves_nothing(void **state)
 {
-    const struct window w = {
+    const struct span_grid g = {
         .period = 10, .span = 1, .has_max_ahead = true, .max_ahead = 5
     };
     struct df_clock clock = { 0 };
     struct df_clock before;
 
     (void)state;
-    assert_int_equal(window_tick(&w, &clock, 1000), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1000), DF_TICK_LIVE);
     before = clock;
-    assert_int_equal(window_tick(&w, &clock, 1006), DF_TICK_FUTURE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1006), DF_TICK_FUTURE);
     assert_memory_equal(&before, &clock, sizeof clock);
-    assert_int_equal(window_tick(&w, &clock, 1005), DF_TICK_LIVE);
-    assert_int_equal(window_tick(&w, &clock, 1010), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1005), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1010), DF_TICK_LIVE);
 }
 
 /* ---- vectors ---- */
@@ -339,7 +340,7 @@ static struct df_state *find(struct known *known, size_t *n, const char *key,
 }
 
 /* Columns: id, window, key, time_ms, immediate, pending, expiry_point. */
-static void follow(FILE *f, const struct window *w)
+static void follow(FILE *f, const struct span_grid *g)
 {
     static struct known known[2000];
     const struct dedup_config config = { .is_timed = true,
@@ -349,7 +350,7 @@ static void follow(FILE *f, const struct window *w)
     size_t n = 0;
     unsigned rows = 0;
 
-    window_begin(w, &clock);
+    span_grid_begin(g, &clock);
     while (fgets(line, sizeof line, f) != NULL) {
         char key[64];
         char expected[64];
@@ -358,9 +359,9 @@ static void follow(FILE *f, const struct window *w)
 
         cell(line, 2, key);
         cell(line, 4, expected);
-        if (window_tick(w, &clock, time) == DF_TICK_LIVE) {
+        if (span_grid_tick(g, &clock, time) == DF_TICK_LIVE) {
             struct df_state *s =
-                find(known, &n, key, window_span_of(w, &clock, time));
+                find(known, &n, key, span_grid_span_of(g, &clock, time));
 
             found =
                 dedup_step(&config, s, &clock, 1, time) == DF_OUTCOME_UNIQUE
@@ -389,7 +390,7 @@ static void vectors_hold(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct window w = { .has_reference = true };
+        struct span_grid g = { .has_reference = true };
         char path[512];
         char line[256];
         FILE *f;
@@ -402,15 +403,15 @@ static void vectors_hold(void **state)
             long long v;
 
             if (sscanf(line, "# expire_before_s: %lld", &v) == 1) {
-                w.period = v * 1000;
+                g.period = v * 1000;
             } else if (sscanf(line, "# bucket_span_s: %lld", &v) == 1) {
-                w.span = v * 1000;
+                g.span = v * 1000;
             } else if (sscanf(line, "# reference_instant_s: %lld", &v) == 1) {
-                w.reference = v * 1000;
+                g.reference = v * 1000;
             }
         }
-        assert_true(w.period > 0 && w.span > 0);
-        follow(f, &w);
+        assert_true(g.period > 0 && g.span > 0);
+        follow(f, &g);
         (void)fclose(f);
     }
 }
@@ -420,7 +421,7 @@ static void vectors_hold(void **state)
 static void points_for_every_span_hold(void **state)
 {
     FILE *f = fopen(DEDUP_VECTORS "/d1_doc_table_by_span.tsv", "r");
-    struct window w = { .period = 10, .has_reference = true };
+    struct span_grid g = { .period = 10, .has_reference = true };
     struct df_clock clock = { 0 };
     char line[256];
     unsigned rows = 0;
@@ -436,11 +437,11 @@ static void points_for_every_span_hold(void **state)
         }
         if (number(line, 2) == 1) {
             clock = (struct df_clock){ 0 };
-            w.span = number(line, 0);
-            window_begin(&w, &clock);
+            g.span = number(line, 0);
+            span_grid_begin(&g, &clock);
         }
         cell(line, 8, expected);
-        tick = window_tick(&w, &clock, number(line, 3));
+        tick = span_grid_tick(&g, &clock, number(line, 3));
         assert_int_equal(tick == DF_TICK_EXPIRED, strcmp(expected, "E") == 0);
         assert_int_equal(clock.start, number(line, 6));
         rows++;
@@ -453,7 +454,7 @@ static void points_for_every_span_hold(void **state)
 static void the_assigner_holds(void **state)
 {
     FILE *f = fopen(DEDUP_VECTORS "/t6_assigner.tsv", "r");
-    struct window w = { .has_reference = true };
+    struct span_grid g = { .has_reference = true };
     struct df_clock clock = { 0 };
     char line[256];
     unsigned rows = 0;
@@ -468,19 +469,19 @@ static void the_assigner_holds(void **state)
         }
         if (number(line, 4) == 0) {
             clock = (struct df_clock){ 0 };
-            w.period = number(line, 1);
-            w.span = number(line, 2);
-            window_begin(&w, &clock);
+            g.period = number(line, 1);
+            g.span = number(line, 2);
+            span_grid_begin(&g, &clock);
         }
-        tick = window_tick(&w, &clock, number(line, 5));
+        tick = span_grid_tick(&g, &clock, number(line, 5));
         assert_int_equal(tick == DF_TICK_EXPIRED, number(line, 6) == -1);
         assert_int_equal(clock.start, number(line, 7));
         assert_int_equal(clock.end, number(line, 8));
         if (tick == DF_TICK_LIVE) {
-            assert_int_equal(
-                (window_span_of(&w, &clock, number(line, 5)) - clock.origin) /
-                    w.span,
-                number(line, 6));
+            assert_int_equal((span_grid_span_of(&g, &clock, number(line, 5)) -
+                              clock.origin) /
+                                 g.span,
+                             number(line, 6));
         }
         rows++;
     }
@@ -640,6 +641,7 @@ static void bad_options_are_refused_with_their_reason(void **state)
         { { "key=id", "buckets=64" }, NULL },
         { { "key=a,b", "time=ts", "expire=1d", "span=1h" }, NULL },
         { { "key=\"a,b\",c" }, NULL },
+        { { "key=a b,c:d,*" }, NULL }, /* mean nothing but themselves */
         { { "key=a", "key=b" }, NULL },
         { { "key=id", "time=ts" }, "without expire=" },
         { { "key=id", "unit=s" }, "means nothing without time=" },
@@ -662,9 +664,9 @@ static void bad_options_are_refused_with_their_reason(void **state)
         { { "time=ts", "expire=10", "max_ahead=x" }, "max_ahead='x'" },
         { { "key=id", "buckets=0" }, "must be a number from 1" },
         { { "key=id", "buckets=x" }, "must be a number from 1" },
-        { { "key=a,,b" }, "is no list of columns" },
-        { { "key=a," }, "is no list of columns" },
-        { { "key=\"a" }, "is no list of columns" },
+        { { "key=a,,b" }, "does not begin with a column" },
+        { { "key=a," }, "does not begin with a column" },
+        { { "key=\"a" }, "has no closing quote" },
         { { "key=a,a" }, "names a column twice" },
     };
 

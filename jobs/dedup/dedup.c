@@ -201,7 +201,7 @@ static void begin(const void *config, struct df_clock *clock)
 {
     const struct dedup_config *c = config;
 
-    window_begin(&c->window, clock);
+    span_grid_begin(&c->grid, clock);
 }
 
 static enum df_tick tick(const void *config, struct df_clock *clock,
@@ -209,7 +209,7 @@ static enum df_tick tick(const void *config, struct df_clock *clock,
 {
     const struct dedup_config *c = config;
 
-    return window_tick(&c->window, clock, time);
+    return span_grid_tick(&c->grid, clock, time);
 }
 
 static enum df_tick look(const void *config, const struct df_clock *clock,
@@ -217,7 +217,7 @@ static enum df_tick look(const void *config, const struct df_clock *clock,
 {
     const struct dedup_config *c = config;
 
-    return window_look(&c->window, clock, time);
+    return span_grid_look(&c->grid, clock, time);
 }
 
 static int64_t span_of(const void *config, const struct df_clock *clock,
@@ -225,7 +225,7 @@ static int64_t span_of(const void *config, const struct df_clock *clock,
 {
     const struct dedup_config *c = config;
 
-    return window_span_of(&c->window, clock, time);
+    return span_grid_span_of(&c->grid, clock, time);
 }
 
 static const char *show_time(const void *config, int64_t time,
@@ -250,7 +250,7 @@ static bool was_perhaps_there(const struct dedup_config *c,
     if (!c->is_timed || !clock->has_seen || time > clock->latest) {
         return false;
     }
-    return c->window.has_max_ahead ||
+    return c->grid.has_max_ahead ||
            (!c->is_by_span && clock->earliest < clock->start);
 }
 
