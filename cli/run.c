@@ -32,8 +32,10 @@ static const struct option options[] = {
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct run, on_negative),
       .choices = "abort|quarantine|allow",
-      .help = "when documents are deleted that were never inserted: refuse "
-              "the batch, leave those documents out, or keep negative rows",
+      .help =
+          "when documents are deleted that were never inserted: refuse "
+          "the batch, leave those documents (of records: their files) out, "
+          "or keep negative rows",
       .initial = "abort" },
     { .name = "dry-run",
       .letter = 'n',
