@@ -84,6 +84,16 @@ static inline size_t utf8_decode(const uint8_t *s, size_t left,
     return 4;
 }
 
+static inline bool utf8_is_well_formed(const uint8_t *s, size_t len)
+{
+    uint32_t point = 0;
+
+    for (size_t i = 0; i < len && point != UTF8_BAD;) {
+        i += utf8_decode(s + i, len - i, &point);
+    }
+    return point != UTF8_BAD;
+}
+
 /* Writes a code point, at most UTF8_POINT_MAX bytes; returns how many. */
 static inline size_t utf8_put(uint8_t *out, uint32_t point)
 {

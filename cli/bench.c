@@ -250,6 +250,16 @@ static enum df_status measure(struct work *w,
     return status;
 }
 
+/* What would be given without an effect. */
+static enum df_status check_keep(const struct jobspec *spec,
+                                 struct df_error *err)
+{
+    return strcmp(jobspec_common(spec, "keep"), "0") == 0
+               ? DF_OK
+               : error_set(err, DF_USAGE,
+                           "option 'keep': what is measured keeps no history");
+}
+
 /* Of a directory: the job is on the command line, or the one that needs no
  * choice. */
 static enum df_status bench_directory(struct work *w,
@@ -263,6 +273,9 @@ static enum df_status bench_directory(struct work *w,
         chosen_job(&w->spec, is_given ? w->in->argv + 1 : words,
                    is_given ? (size_t)w->in->argc - 1 : 1, err);
 
+    if (status == DF_OK) {
+        status = check_keep(&w->spec, err);
+    }
     if (status == DF_OK) {
         w->job = &w->spec;
         w->shards = w->bench->shards == 0 ? chosen_shards()

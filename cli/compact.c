@@ -1,10 +1,7 @@
 /* deltafold compact: deferred runs folded into the rows. */
 #include "state/compact.h"
-#include "cli/command.h"
 #include "cli/human.h"
 #include "cli/json.h"
-#include "cli/opened.h"
-#include "cli/resources.h"
 #include "cli/writer.h"
 #include "runtime/crew.h"
 
@@ -78,56 +75,34 @@ static enum df_status see(struct opened *o, struct done *d,
     return status;
 }
 
-static enum df_status compact(struct invocation *in,
-                              const struct compact *given,
-                              const struct resources *resources,
-                              struct opened *o, struct df_error *err)
+static enum df_status compact(struct invocation *in, const void *given,
+                              struct writing *w, struct df_error *err)
 {
-    struct engine_options engine;
-    struct progress progress;
-    struct compact_plan plan = { .everything = true };
-    struct done done = { .disk_before = view_disk_bytes(o->view) };
-    enum df_status status =
-        resources_prepare(resources, &progress, &engine, err);
+    const struct compact *options_given = given;
+    struct view *v = w->opened.view;
+    struct compact_plan plan = { .everything = true,
+                                 .threads = crew_threads(&w->engine),
+                                 .stop = w->engine.stop };
+    struct done done = { .disk_before = view_disk_bytes(v) };
+    enum df_status status = view_compact(v, &plan, &done.report, err);
 
-    if (status != DF_OK) {
-        return status;
-    }
-    plan.threads = crew_threads(&engine);
-    plan.stop = engine.stop;
-    status = view_compact(o->view, &plan, &done.report, err);
-    progress_clear(&progress);
+    progress_clear(&w->progress);
     if (status == DF_OK) {
-        status = see(o, &done, err);
+        status = see(&w->opened, &done, err);
     }
-    if (status == DF_OK && given->json) {
+    if (status == DF_OK && options_given->json) {
         print_json(in->out, &done);
     } else if (status == DF_OK) {
         print_text(in->out, &done);
     }
-    return status == DF_INTERRUPTED ? opened_interrupted(o, err) : status;
+    return status;
 }
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
     struct compact given = { 0 };
-    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
-    struct resources resources = { 0 };
-    struct opened o;
-    enum df_status status =
-        command_parse(in, (void *[]){ &given, &writer, &resources }, err);
 
-    if (status != DF_OK) {
-        return status;
-    }
-    status =
-        opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)writer.wait, err);
-    if (status != DF_OK) {
-        return status;
-    }
-    status = compact(in, &given, &resources, &o, err);
-    opened_close(&o);
-    return status;
+    return writer_run(in, &given, NULL, compact, err);
 }
 
 const struct command command_compact = {

@@ -1,28 +1,14 @@
 #include "cli/format.h"
 
 #include "base/codec.h"
+#include "base/tsv.h"
+#include "base/utf8.h"
 #include "cli/json.h"
 
 enum {
     PIECE = 16384,            /* bytes escaped at a time */
     PIECE_ESCAPED = 2 * PIECE /* the most they become */
 };
-
-static char tsv_letter(uint8_t byte)
-{
-    switch (byte) {
-    case '\t':
-        return 't';
-    case '\n':
-        return 'n';
-    case '\r':
-        return 'r';
-    case '\\':
-        return '\\';
-    default:
-        return 0;
-    }
-}
 
 static void put_tsv_piece(struct output *out, struct bytes b)
 {
@@ -221,7 +207,7 @@ static void put_json_name(struct format *f, const char *name, bool is_base64)
         f->no_memory = true;
         return;
     }
-    if (json_is_utf8(buf_bytes(b))) {
+    if (utf8_is_well_formed(b->data, b->len)) {
         json_put_string(f->out, buf_bytes(b));
     } else {
         json_put_base64(f->out, buf_bytes(b));
@@ -234,7 +220,7 @@ static void put_ndjson_cell(struct format *f, const struct df_cell *cell,
 {
     struct bytes b = cell_bytes(cell);
     bool is_text = cell->kind == DF_CELL_TEXT;
-    bool is_base64 = is_text && !json_is_utf8(b);
+    bool is_base64 = is_text && !utf8_is_well_formed(b.data, b.len);
 
     put_json_name(f, name, is_base64);
     if (cell->kind == DF_CELL_NULL) {

@@ -122,10 +122,10 @@ static enum df_status get_line(struct lines *l, const char *text,
     enum df_status status = lines_find(l, text, &key, err);
 
     *found = false;
-    if (status == DF_OK && key.len <= DF_KEY_MAX) {
+    if (status == DF_OK && key.len <= ROW_KEY_MAX) {
         status = lines_select(l, SNAPSHOT_KEY, key, err);
     }
-    if (status == DF_OK && key.len <= DF_KEY_MAX) {
+    if (status == DF_OK && key.len <= ROW_KEY_MAX) {
         status = lines_next(l, &cells, err);
     }
     if (status == DF_OK && cells != NULL) {

@@ -1,4 +1,10 @@
 /* deltafold init: an empty view of a job. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "cli/chosen.h"
 #include "cli/command.h"
 #include "cli/opened.h"
@@ -20,48 +26,98 @@ static const struct option options[] = {
     { 0 }
 };
 
-/* Takes "keep=N" out of the arguments: it is no part of the definition, for it
- * may change. */
-static enum df_status take_keep(struct invocation *in, uint64_t *keep,
-                                struct df_error *err)
+/* Whether a directory is a view: its file `current` says so. */
+static bool is_view(const char *directory)
 {
-    static const char name[] = "keep=";
-    enum df_status status = DF_OK;
-    bool is_given = false;
-    int kept = 0;
+    static const char mark[] = "deltafold";
+    char text[sizeof mark - 1];
+    char path[PATH_MAX + 16];
+    ssize_t len;
+    int fd;
 
-    *keep = 0;
-    for (int i = 0; status == DF_OK && i < in->argc; i++) {
-        if (i >= 2 && strncmp(in->argv[i], name, sizeof name - 1) == 0) {
-            status =
-                is_given
-                    ? error_set(err, DF_USAGE, "option 'keep' is given twice")
-                    : opened_keep(in->argv[i] + sizeof name - 1, keep, err);
-            is_given = true;
-        } else {
-            in->argv[kept++] = in->argv[i];
-        }
+    (void)snprintf(path, sizeof path, "%s/current", directory);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return false;
     }
-    in->argc = status == DF_OK ? kept : in->argc;
-    return status;
+    len = read(fd, text, sizeof text);
+    (void)close(fd);
+    return len == (ssize_t)sizeof text && memcmp(text, mark, sizeof text) == 0;
+}
+
+/* Cuts the last name off a path; false where there is none to cut. */
+static bool go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash == NULL || slash[1] == '\0') {
+        return false;
+    }
+    slash[slash == path ? 1 : 0] = '\0';
+    return true;
+}
+
+/* The directory that VIEW is to stand in, with all links looked up; empty
+ * where there is none, which view_create will say. */
+static enum df_status find_parent(const char *view, char parent[PATH_MAX],
+                                  struct df_error *err)
+{
+    char *path = strdup(view);
+    size_t len = strlen(view);
+
+    if (path == NULL) {
+        return error_no_memory(err);
+    }
+    while (len > 1 && path[len - 1] == '/') {
+        path[--len] = '\0';
+    }
+    if (realpath(go_up(path) ? path : ".", parent) == NULL) {
+        parent[0] = '\0';
+    }
+    free(path);
+    return DF_OK;
+}
+
+/* A view's directory is its own: nothing else is to be made in it. */
+static enum df_status check_place(const char *view, struct df_error *err)
+{
+    char above[PATH_MAX] = "";
+    enum df_status status = find_parent(view, above, err);
+    struct shown s;
+
+    if (status != DF_OK || above[0] == '\0') {
+        return status;
+    }
+    do {
+        if (is_view(above)) {
+            return error_set(err, DF_STATE,
+                             "%.4000s: lies within the view '%s': give it a "
+                             "directory elsewhere",
+                             view, shown(&s, bytes_of_string(above)));
+        }
+    } while (go_up(above));
+    return DF_OK;
 }
 
 /* Makes the view and says what it is. */
 static enum df_status create(const char *path, const struct jobspec *spec,
-                             unsigned shards, uint64_t keep,
-                             struct output *out, struct df_error *err)
+                             unsigned shards, struct output *out,
+                             struct df_error *err)
 {
     struct view_definition definition = {
         .shape = { .has_element = spec->shape.has_element,
                    .components = spec->components,
                    .wide = spec->shape.wide },
         .shards = shards,
-        .keep = keep,
     };
     struct buf text = { 0 };
     enum df_status status =
         engine_check_options(spec, &definition.having, err);
 
+    if (status == DF_OK) {
+        status =
+            opened_keep(jobspec_common(spec, "keep"), &definition.keep, err);
+    }
     if (status != DF_OK) {
         return status;
     }
@@ -84,18 +140,17 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     struct init init = { .shards = chosen_shards() };
     enum df_status status = command_parse(in, (void *[]){ &init }, err);
     struct jobspec spec = { 0 };
-    uint64_t keep;
 
-    if (status == DF_OK) {
-        status = take_keep(in, &keep, err);
-    }
     if (status != DF_OK) {
         return status;
     }
     status = chosen_job(&spec, in->argv + 1, (size_t)in->argc - 1, err);
     if (status == DF_OK) {
-        status = create(in->argv[0], &spec, (unsigned)init.shards, keep,
-                        in->out, err);
+        status = check_place(in->argv[0], err);
+    }
+    if (status == DF_OK) {
+        status =
+            create(in->argv[0], &spec, (unsigned)init.shards, in->out, err);
     }
     jobspec_close(&spec);
     return status;

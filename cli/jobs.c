@@ -87,11 +87,6 @@ static void print_common(struct output *out)
     for (const struct df_option *o = registry_common; o->name != NULL; o++) {
         print_option(o, out);
     }
-    output_text(out, "  keep=N  [default: 0]\n");
-    command_put_text(out,
-                     "how many batches of history are kept; 'deltafold keep' "
-                     "changes it",
-                     INDENT);
 }
 
 static enum df_status run(struct invocation *in, struct df_error *err)

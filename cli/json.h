@@ -37,9 +37,6 @@ void json_bool(struct json *j, const char *name, bool v);
 void json_null(struct json *j, const char *name);
 void json_hash(struct json *j, const char *name, struct hash128 h);
 
-/* Well-formed UTF-8, without surrogates and overlong forms. */
-bool json_is_utf8(struct bytes b);
-
 /* The parts that rows are made of: a string with its quotes; base64 with
  * its quotes. */
 void json_put_string(struct output *out, struct bytes utf8);

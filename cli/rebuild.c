@@ -1,8 +1,5 @@
 /* deltafold rebuild: the view computed anew, swapped in. */
-#include "cli/command.h"
 #include "cli/entry.h"
-#include "cli/opened.h"
-#include "cli/resources.h"
 #include "cli/writer.h"
 
 struct rebuild {
@@ -56,50 +53,28 @@ static void print(struct output *out, bool json, const struct opened *o,
     output_byte(out, '\n');
 }
 
-static enum df_status rebuild(struct invocation *in,
-                              const struct rebuild *options_given,
-                              const struct resources *resources,
-                              struct opened *o, struct df_error *err)
+static enum df_status rebuild(struct invocation *in, const void *given,
+                              struct writing *w, struct df_error *err)
 {
+    const struct rebuild *options_given = given;
+    struct opened *o = &w->opened;
     struct ledger_entry entry = { 0 };
-    struct engine_options engine;
-    struct progress progress;
-    enum df_status status =
-        resources_prepare(resources, &progress, &engine, err);
+    enum df_status status = engine_rebuild(
+        o->view, &o->spec, in->argv[1], options_given->as_of,
+        (unsigned)options_given->shards, &w->engine, &entry, err);
 
-    if (status != DF_OK) {
-        return status;
-    }
-    status =
-        engine_rebuild(o->view, &o->spec, in->argv[1], options_given->as_of,
-                       (unsigned)options_given->shards, &engine, &entry, err);
-    progress_clear(&progress);
+    progress_clear(&w->progress);
     if (status == DF_OK) {
         print(in->out, options_given->json, o, &entry);
     }
-    return status == DF_INTERRUPTED ? opened_interrupted(o, err) : status;
+    return status;
 }
 
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
     struct rebuild given = { 0 };
-    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
-    struct resources resources = { 0 };
-    struct opened o;
-    enum df_status status =
-        command_parse(in, (void *[]){ &given, &writer, &resources }, err);
 
-    if (status != DF_OK) {
-        return status;
-    }
-    status =
-        opened_work(&o, in->argv[0], VIEW_WRITE, (unsigned)writer.wait, err);
-    if (status != DF_OK) {
-        return status;
-    }
-    status = rebuild(in, &given, &resources, &o, err);
-    opened_close(&o);
-    return status;
+    return writer_run(in, &given, NULL, rebuild, err);
 }
 
 const struct command command_rebuild = {

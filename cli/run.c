@@ -1,14 +1,10 @@
 /* deltafold run: batches into the view, each exactly once. */
-#include "cli/command.h"
 #include "cli/entry.h"
 #include "cli/human.h"
-#include "cli/opened.h"
-#include "cli/resources.h"
 #include "cli/writer.h"
 
 enum {
-    NOTICES_MAX = 20, /* lines about files left out, without --verbose */
-    WAIT_INITIAL = 10 /* seconds */
+    NOTICES_MAX = 20 /* lines about files left out, without --verbose */
 };
 
 struct run {
@@ -27,7 +23,7 @@ static const struct option options[] = {
     { .name = "install",
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct run, install),
-      .choices = "auto|increment|overwrite|defer",
+      .choices = WRITER_METHODS,
       .help = "add to rows in place, merge and write all rows anew, or store "
               "the batch and fold it in later; auto takes what is likely to "
               "cost least; the view is the same",
@@ -36,8 +32,10 @@ static const struct option options[] = {
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct run, on_negative),
       .choices = "abort|quarantine|allow",
-      .help = "when documents are deleted that were never inserted: refuse "
-              "the batch, leave those documents out, or keep negative rows",
+      .help =
+          "when documents are deleted that were never inserted: refuse "
+          "the batch, leave those documents (of records: their files) out, "
+          "or keep negative rows",
       .initial = "abort" },
     { .name = "dry-run",
       .letter = 'n',
@@ -405,15 +403,12 @@ static void notice_recovered(const struct opened *o, struct progress *p)
 
 static void set_engine(const struct run *run, struct engine_options *e)
 {
-    static const enum install_method methods[] = {
-        INSTALL_AUTO, INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER
-    };
     static const enum engine_on_negative negatives[] = {
         ENGINE_NEGATIVE_ABORT, ENGINE_NEGATIVE_QUARANTINE,
         ENGINE_NEGATIVE_ALLOW
     };
 
-    e->method = methods[run->install];
+    e->method = writer_method(run->install);
     e->on_negative = negatives[run->on_negative];
     e->allow_late = run->allow_late;
     e->allow_repeat = run->allow_repeat;
@@ -423,52 +418,32 @@ static void set_engine(const struct run *run, struct engine_options *e)
     e->outcomes = run->outcomes;
 }
 
-static enum df_status apply(struct invocation *in, const struct run *run,
-                            const struct resources *resources,
-                            struct opened *o, struct df_error *err)
+static enum df_status apply(struct invocation *in, const void *given,
+                            struct writing *w, struct df_error *err)
 {
-    struct engine_options engine;
-    struct progress progress;
+    const struct run *run = given;
+    struct opened *o = &w->opened;
     struct tally tally = { .out = in->out,
-                           .progress = &progress,
+                           .progress = &w->progress,
                            .job = o->job,
                            .form = o->spec.form,
                            .json = run->json,
-                           .verbose = resources->verbose };
-    enum df_status status =
-        resources_prepare(resources, &progress, &engine, err);
+                           .verbose = w->resources.verbose };
+    enum df_status status;
 
-    if (status != DF_OK) {
-        return status;
-    }
-    set_engine(run, &engine);
-    notice_recovered(o, &progress);
+    set_engine(run, &w->engine);
+    notice_recovered(o, &w->progress);
     status = engine_run(o->view, &o->spec, (const char *const *)in->argv + 1,
-                        (size_t)in->argc - 1, &engine, report, &tally, err);
+                        (size_t)in->argc - 1, &w->engine, report, &tally, err);
     finish_tally(&tally);
-    return status == DF_INTERRUPTED ? opened_interrupted(o, err) : status;
+    return status;
 }
 
 static enum df_status run_batches(struct invocation *in, struct df_error *err)
 {
     struct run run = { 0 };
-    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
-    struct resources resources = { 0 };
-    struct opened o;
-    enum df_status status =
-        command_parse(in, (void *[]){ &run, &writer, &resources }, err);
 
-    if (status != DF_OK) {
-        return status;
-    }
-    status = opened_work(&o, in->argv[0], run.dry_run ? VIEW_READ : VIEW_WRITE,
-                         (unsigned)writer.wait, err);
-    if (status != DF_OK) {
-        return status;
-    }
-    status = apply(in, &run, &resources, &o, err);
-    opened_close(&o);
-    return status;
+    return writer_run(in, &run, &run.dry_run, apply, err);
 }
 
 const struct command command_run = {

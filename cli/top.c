@@ -1,6 +1,7 @@
 /* deltafold top: the greatest rows, from one scan with a bounded heap. */
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/top_lines.h"
@@ -56,119 +57,50 @@ struct entry {
     int64_t values[DF_COMPONENTS_MAX];
 };
 
-/* The worst of the best is at the root, where it can be replaced. */
-struct heap {
-    struct entry *entries;
-    size_t count;
-    size_t capacity;
-    size_t limit;
-};
-
-static bool is_worse(const struct entry *a, const struct entry *b)
+static bool is_worse(const void *one, const void *other)
 {
+    const struct entry *a = one;
+    const struct entry *b = other;
+
     return a->rank != b->rank ? a->rank < b->rank : a->order > b->order;
 }
 
-static void swap(struct entry *a, struct entry *b)
-{
-    struct entry t = *a;
-
-    *a = *b;
-    *b = t;
-}
-
-static void sift_up(struct heap *h, size_t i)
-{
-    while (i > 0 && is_worse(&h->entries[i], &h->entries[(i - 1) / 2])) {
-        swap(&h->entries[i], &h->entries[(i - 1) / 2]);
-        i = (i - 1) / 2;
-    }
-}
-
-static void sift_down(struct heap *h, size_t i)
-{
-    for (;;) {
-        size_t worst = i;
-
-        for (size_t child = 2 * i + 1; child <= 2 * i + 2; child++) {
-            if (child < h->count &&
-                is_worse(&h->entries[child], &h->entries[worst])) {
-                worst = child;
-            }
-        }
-        if (worst == i) {
-            return;
-        }
-        swap(&h->entries[i], &h->entries[worst]);
-        i = worst;
-    }
-}
-
-static bool heap_grow(struct heap *h)
-{
-    size_t capacity = h->capacity == 0 ? 64 : 2 * h->capacity;
-    struct entry *entries;
-
-    if (h->count < h->capacity) {
-        return true;
-    }
-    entries = realloc(h->entries, capacity * sizeof *entries);
-    if (entries == NULL) {
-        return false;
-    }
-    h->entries = entries;
-    h->capacity = capacity;
-    return true;
-}
-
 /* Full of entries that later ones of this rank do not displace. */
-static bool heap_is_above(const struct heap *h, int64_t rank)
+static bool is_above(const struct heap *h, int64_t rank)
 {
-    return h->entries != NULL && h->count == h->limit &&
-           rank <= h->entries[0].rank;
+    return heap_is_full(h) &&
+           rank <= ((const struct entry *)heap_at(h, 0))->rank;
 }
 
 /* Offers an entry whose key is borrowed; false without memory. */
-static bool heap_offer(struct heap *h, const struct entry *e)
+static bool offer(struct heap *h, const struct entry *e)
 {
-    bool full = h->count == h->limit;
     struct entry *slot;
     uint8_t *key;
 
-    if (full && !is_worse(&h->entries[0], e)) {
+    if (!heap_takes(h, e)) {
         return true;
     }
     key = malloc(e->key_len + 1);
-    if (key == NULL || !heap_grow(h)) {
+    slot = key != NULL ? heap_slot(h) : NULL;
+    if (slot == NULL) {
         free(key);
         return false;
     }
     memcpy(key, e->key, e->key_len);
-    slot = full ? &h->entries[0] : &h->entries[h->count++];
-    if (full) {
-        free(slot->key);
-    }
+    free(slot->key);
     *slot = *e;
     slot->key = key;
-    if (full) {
-        sift_down(h, 0);
-    } else {
-        sift_up(h, h->count - 1);
-    }
+    heap_settle(h);
     return true;
 }
 
-static void heap_fini(struct heap *h)
+static void fini(struct heap *h)
 {
     for (size_t i = 0; i < h->count; i++) {
-        free(h->entries[i].key);
+        free(((struct entry *)heap_at(h, i))->key);
     }
-    free(h->entries);
-}
-
-static int best_first(const void *a, const void *b)
-{
-    return is_worse(a, b) ? 1 : -1;
+    heap_fini(h);
 }
 
 /* A scan in progress. `current` is the key whose rows are being added up;
@@ -201,7 +133,7 @@ static bool end_key(struct ranking *r)
     r->current.key_len = r->key.len;
     r->current.rank = r->current.values[r->by_elements ? 1 : 0];
     r->has_current = false;
-    return heap_offer(&r->heap, &r->current);
+    return offer(&r->heap, &r->current);
 }
 
 /* A row of a job with elements: rows of one key come one after the other. */
@@ -233,7 +165,7 @@ static bool add_row(struct ranking *r, const struct snapshot_row *row)
 
     e->order++;
     e->rank = r->by_elements ? 1 : row->values[0];
-    if (heap_is_above(&r->heap, e->rank)) {
+    if (is_above(&r->heap, e->rank)) {
         return true; /* most rows of a large view end here */
     }
     memcpy(e->values, row->values, r->shape.components * sizeof *e->values);
@@ -243,7 +175,7 @@ static bool add_row(struct ranking *r, const struct snapshot_row *row)
     }
     e->key = r->key.data;
     e->key_len = r->key.len;
-    return heap_offer(&r->heap, e);
+    return offer(&r->heap, e);
 }
 
 static enum df_status rank(struct ranking *r, struct opened *o,
@@ -275,13 +207,11 @@ static enum df_status print(struct ranking *r, struct opened *o,
     struct heap *h = &r->heap;
     struct format f;
 
-    if (h->count > 0) {
-        qsort(h->entries, h->count, sizeof *h->entries, best_first);
-    }
+    heap_sort(h);
     format_open(&f, FORMAT_TSV, r->shape.has_element ? sums : r->shape,
                 o->names, out);
     for (size_t i = 0; i < h->count && !output_failed(out); i++) {
-        const struct entry *e = &h->entries[i];
+        const struct entry *e = heap_at(h, i);
 
         format_row(&f, bytes_of(e->key, e->key_len), bytes_of(NULL, 0),
                    e->values);
@@ -308,7 +238,9 @@ static enum df_status top_rows(const struct top *top, struct opened *o,
                                struct output *out, struct df_error *err)
 {
     struct ranking r = { .shape = view_definition(o->view)->shape,
-                         .heap = { .limit = (size_t)top->n } };
+                         .heap = { .size = sizeof(struct entry),
+                                   .limit = (size_t)top->n,
+                                   .is_worse = is_worse } };
     enum df_status status = parse_by(top->by, &r.by_elements, err);
 
     if (status == DF_OK) {
@@ -317,7 +249,7 @@ static enum df_status top_rows(const struct top *top, struct opened *o,
     if (status == DF_OK) {
         status = print(&r, o, out, err);
     }
-    heap_fini(&r.heap);
+    fini(&r.heap);
     buf_fini(&r.key);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "cli/format.h"
 #include "jobs/aggregate/decimal.h"
 
@@ -16,11 +17,8 @@ struct kept {
     size_t *offsets;
 };
 
-struct top_heap {
-    struct kept *kept; /* the worst of the best is at the root */
-    size_t count;
-    size_t room;
-    size_t limit;
+struct best {
+    struct heap heap; /* of struct kept */
     unsigned cells;
     uint64_t came;
     struct kept next; /* the line at hand */
@@ -28,46 +26,13 @@ struct top_heap {
 
 enum { RANK_NUMBER = 1, RANK_TEXT = 2 };
 
-static bool is_worse(const struct kept *a, const struct kept *b)
+static bool is_worse(const void *one, const void *other)
 {
+    const struct kept *a = one;
+    const struct kept *b = other;
     int order = bytes_compare(buf_bytes(&a->rank), buf_bytes(&b->rank));
 
     return order != 0 ? order < 0 : a->order > b->order;
-}
-
-static void swap(struct kept *a, struct kept *b)
-{
-    struct kept t = *a;
-
-    *a = *b;
-    *b = t;
-}
-
-static void sift_up(struct top_heap *h, size_t i)
-{
-    while (i > 0 && is_worse(&h->kept[i], &h->kept[(i - 1) / 2])) {
-        swap(&h->kept[i], &h->kept[(i - 1) / 2]);
-        i = (i - 1) / 2;
-    }
-}
-
-static void sift_down(struct top_heap *h, size_t i)
-{
-    for (;;) {
-        size_t worst = i;
-
-        for (size_t child = 2 * i + 1; child <= 2 * i + 2; child++) {
-            if (child < h->count &&
-                is_worse(&h->kept[child], &h->kept[worst])) {
-                worst = child;
-            }
-        }
-        if (worst == i) {
-            return;
-        }
-        swap(&h->kept[i], &h->kept[worst]);
-        i = worst;
-    }
 }
 
 static void kept_fini(struct kept *k)
@@ -78,31 +43,13 @@ static void kept_fini(struct kept *k)
     free(k->offsets);
 }
 
-static void heap_fini(struct top_heap *h)
+static void best_fini(struct best *b)
 {
-    for (size_t i = 0; i < h->room; i++) {
-        kept_fini(&h->kept[i]);
+    for (size_t i = 0; i < b->heap.room; i++) {
+        kept_fini(heap_at(&b->heap, i));
     }
-    free(h->kept);
-    kept_fini(&h->next);
-}
-
-static bool heap_grow(struct top_heap *h)
-{
-    size_t room = h->room == 0 ? 64 : 2 * h->room;
-    struct kept *kept;
-
-    if (h->count < h->room) {
-        return true;
-    }
-    kept = realloc(h->kept, room * sizeof *kept);
-    if (kept == NULL) {
-        return false;
-    }
-    memset(kept + h->room, 0, (room - h->room) * sizeof *kept);
-    h->kept = kept;
-    h->room = room;
-    return true;
+    heap_fini(&b->heap);
+    kept_fini(&b->next);
 }
 
 /* ---- a line ---- */
@@ -155,27 +102,26 @@ static bool set_cells(struct kept *k, const struct df_cell *cells, unsigned n)
 }
 
 /* Offers a line; false without memory. */
-static bool offer(struct top_heap *h, const struct df_cell *cells, unsigned by)
+static bool offer(struct best *b, const struct df_cell *cells, unsigned by)
 {
-    bool is_full = h->count == h->limit;
-    size_t at = is_full ? 0 : h->count;
+    struct kept displaced;
+    struct kept *slot;
 
-    h->next.order = h->came++;
-    if (!set_rank(&h->next, &cells[by])) {
+    b->next.order = b->came++;
+    if (!set_rank(&b->next, &cells[by])) {
         return false;
     }
-    if (is_full && !is_worse(&h->kept[0], &h->next)) {
+    if (!heap_takes(&b->heap, &b->next)) {
         return true;
     }
-    if (!set_cells(&h->next, cells, h->cells) || (!is_full && !heap_grow(h))) {
+    slot = heap_slot(&b->heap);
+    if (slot == NULL || !set_cells(&b->next, cells, b->cells)) {
         return false;
     }
-    swap(&h->kept[at], &h->next);
-    if (is_full) {
-        sift_down(h, 0);
-    } else {
-        sift_up(h, h->count++);
-    }
+    displaced = *slot;
+    *slot = b->next;
+    b->next = displaced;
+    heap_settle(&b->heap);
     return true;
 }
 
@@ -208,7 +154,7 @@ static enum df_status find_column(const struct lines *l, const char *by,
     return by == NULL ? DF_OK : ok ? DF_USAGE : error_no_memory(err);
 }
 
-static enum df_status rank(struct lines *l, struct top_heap *h, unsigned by,
+static enum df_status rank(struct lines *l, struct best *b, unsigned by,
                            struct df_error *err)
 {
     const struct df_cell *cells = NULL;
@@ -217,29 +163,24 @@ static enum df_status rank(struct lines *l, struct top_heap *h, unsigned by,
 
     while (status == DF_OK && (status = lines_next(l, &cells, err)) == DF_OK &&
            cells != NULL) {
-        if (!offer(h, cells, by)) {
+        if (!offer(b, cells, by)) {
             status = error_no_memory(err);
         }
     }
     return status;
 }
 
-static int best_first(const void *a, const void *b)
-{
-    return is_worse(a, b) ? 1 : -1;
-}
-
-static enum df_status print(struct lines *l, struct top_heap *h,
+static enum df_status print(struct lines *l, struct best *b,
                             struct output *out, struct df_error *err)
 {
     struct format f;
 
-    if (h->count > 1) {
-        qsort(h->kept, h->count, sizeof *h->kept, best_first);
-    }
-    format_open_lines(&f, FORMAT_TSV, lines_names(l), h->cells, out);
-    for (size_t i = 0; i < h->count && !output_failed(out); i++) {
-        format_line(&f, h->kept[i].cells);
+    heap_sort(&b->heap);
+    format_open_lines(&f, FORMAT_TSV, lines_names(l), b->cells, out);
+    for (size_t i = 0; i < b->heap.count && !output_failed(out); i++) {
+        const struct kept *k = heap_at(&b->heap, i);
+
+        format_line(&f, k->cells);
     }
     return format_close(&f, err);
 }
@@ -247,23 +188,25 @@ static enum df_status print(struct lines *l, struct top_heap *h,
 enum df_status top_lines(struct opened *o, size_t n, const char *by,
                          struct output *out, struct df_error *err)
 {
-    struct top_heap h = { .limit = n };
+    struct best b = { .heap = { .size = sizeof(struct kept),
+                                .limit = n,
+                                .is_worse = is_worse } };
     struct lines *l;
     unsigned column = 0;
     enum df_status status = lines_open(&l, o, err);
 
     assert(n > 0);
     if (status == DF_OK) {
-        h.cells = lines_cells(l);
+        b.cells = lines_cells(l);
         status = find_column(l, by, &column, err);
     }
     if (status == DF_OK) {
-        status = rank(l, &h, column, err);
+        status = rank(l, &b, column, err);
     }
     if (status == DF_OK) {
-        status = print(l, &h, out, err);
+        status = print(l, &b, out, err);
     }
-    heap_fini(&h);
+    best_fini(&b);
     lines_close(l);
     return status;
 }

@@ -1,21 +1,19 @@
 /* deltafold undo and redo: one past batch out of the rows, and back. */
-#include "cli/command.h"
 #include "cli/entry.h"
-#include "cli/opened.h"
-#include "cli/resources.h"
 #include "cli/writer.h"
 
 struct undo {
     unsigned install;
     unsigned on_negative;
     bool json;
+    bool redo; /* which command it is */
 };
 
 static const struct option options[] = {
     { .name = "install",
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct undo, install),
-      .choices = "auto|increment|overwrite|defer",
+      .choices = WRITER_METHODS,
       .help = "change rows in place, merge and write all rows anew, or leave "
               "that for later; auto takes what is likely to cost least; the "
               "view is the same",
@@ -34,13 +32,13 @@ static const struct option options[] = {
     { 0 }
 };
 
-static void print(struct output *out, bool json, bool redo,
+static void print(struct output *out, const struct undo *undo,
                   const struct opened *o, const struct ledger_entry *e)
 {
     struct json j = { .out = out };
     struct shown s;
 
-    if (json) {
+    if (undo->json) {
         json_open(&j, NULL);
         entry_json(&j, e, o->job);
         json_close(&j);
@@ -48,71 +46,45 @@ static void print(struct output *out, bool json, bool redo,
         return;
     }
     output_printf(out, "%-10s  %s  ", shown(&s, e->name),
-                  redo ? "redone" : "undone");
+                  undo->redo ? "redone" : "undone");
     entry_print(out, e);
     output_byte(out, '\n');
 }
 
-static enum df_status work(struct invocation *in, const struct undo *undo,
-                           const struct resources *resources, bool redo,
-                           struct opened *o, struct df_error *err)
+static enum df_status work(struct invocation *in, const void *given,
+                           struct writing *w, struct df_error *err)
 {
-    static const enum install_method methods[] = {
-        INSTALL_AUTO, INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER
-    };
+    const struct undo *undo = given;
+    struct opened *o = &w->opened;
     struct ledger_entry entry;
-    struct engine_options engine;
-    struct progress progress;
     struct buf name = { 0 };
-    enum df_status status =
-        resources_prepare(resources, &progress, &engine, err);
+    enum df_status status;
 
-    if (status != DF_OK) {
-        return status;
-    }
-    engine.method = methods[undo->install];
-    engine.on_negative =
+    w->engine.method = writer_method(undo->install);
+    w->engine.on_negative =
         undo->on_negative == 0 ? ENGINE_NEGATIVE_ABORT : ENGINE_NEGATIVE_ALLOW;
-    status = engine_undo(o->view, &o->spec, in->argv[1], redo, &engine, &entry,
-                         &name, err);
-    progress_clear(&progress);
+    status = engine_undo(o->view, &o->spec, in->argv[1], undo->redo,
+                         &w->engine, &entry, &name, err);
+    progress_clear(&w->progress);
     if (status == DF_OK) {
-        print(in->out, undo->json, redo, o, &entry);
+        print(in->out, undo, o, &entry);
     }
     buf_fini(&name);
-    return status == DF_INTERRUPTED ? opened_interrupted(o, err) : status;
-}
-
-static enum df_status run(struct invocation *in, bool redo,
-                          struct df_error *err)
-{
-    struct undo undo = { 0 };
-    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
-    struct resources resources = { 0 };
-    struct opened o;
-    enum df_status status =
-        command_parse(in, (void *[]){ &undo, &writer, &resources }, err);
-
-    if (status == DF_OK) {
-        status = opened_work(&o, in->argv[0], VIEW_WRITE,
-                             (unsigned)writer.wait, err);
-    }
-    if (status != DF_OK) {
-        return status;
-    }
-    status = work(in, &undo, &resources, redo, &o, err);
-    opened_close(&o);
     return status;
 }
 
 static enum df_status run_undo(struct invocation *in, struct df_error *err)
 {
-    return run(in, false, err);
+    struct undo undo = { .redo = false };
+
+    return writer_run(in, &undo, NULL, work, err);
 }
 
 static enum df_status run_redo(struct invocation *in, struct df_error *err)
 {
-    return run(in, true, err);
+    struct undo redo = { .redo = true };
+
+    return writer_run(in, &redo, NULL, work, err);
 }
 
 const struct command command_undo = {

@@ -120,6 +120,30 @@ static void print_equal(struct output *out, const struct engine_verdict *v)
                   human_plural(v->documents));
 }
 
+/* What no comparison with the same deltas can find. */
+static void notice_hollow(struct progress *progress, struct row_shape shape,
+                          const struct hollow *h)
+{
+    struct buf room = { 0 };
+    struct bytes key = buf_bytes(&h->first);
+    struct bytes element;
+    char rows[HUMAN_MAX];
+    struct shown s;
+
+    if (h->count == 0) {
+        return;
+    }
+    (void)row_decode(shape, key, &room, &key, &element);
+    progress_notice(
+        progress,
+        "%s row%s with a count of 0 and other numbers, key '%s'%s: "
+        "records were deleted with other values than they had "
+        "been inserted with",
+        human_count(rows, h->count), human_plural(h->count), shown(&s, key),
+        h->count > 1 ? " the first" : "");
+    buf_fini(&room);
+}
+
 static enum df_status differs(const struct printer *p, const char *path,
                               const struct engine_verdict *v,
                               struct df_error *err)
@@ -154,6 +178,8 @@ static enum df_status compare(struct invocation *in, const char *dir,
     status = engine_verify(o->view, &o->spec, dir, deltas, sample, &engine,
                            print_difference, &printer, &verdict, err);
     progress_clear(&progress);
+    notice_hollow(&progress, view_definition(o->view)->shape, &verdict.hollow);
+    hollow_fini(&verdict.hollow);
     if (status == DF_OK) {
         print_equal(in->out, &verdict);
     } else if (status == DF_DIFFERS && verdict.differences > 0) {
@@ -205,7 +231,9 @@ const struct command command_verify = {
         "compares row by row. Prints one line and ends with 0 if all are "
         "equal; otherwise prints the first differing rows (key, element if "
         "the job has one, expected, found; tab-separated, with a header) "
-        "and ends with 1. Changes nothing.",
+        "and ends with 1. Changes nothing. A notice tells of groups that have "
+        "a count of 0 and yet a sum: a deletion gave another value than the "
+        "insertion had.",
     .examples = "  deltafold verify words corpus/\n"
                 "  deltafold verify words --deltas=deltas/ --sample=1/100",
     .options = { options, resource_options },

@@ -10,3 +10,41 @@ const struct option writer_options[] = {
       .initial = "10" },
     { 0 }
 };
+
+enum install_method writer_method(unsigned choice)
+{
+    static const enum install_method methods[] = {
+        INSTALL_AUTO, INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER
+    };
+
+    return methods[choice];
+}
+
+enum df_status writer_run(struct invocation *in, void *given,
+                          const bool *reads_only, writer_work *work,
+                          struct df_error *err)
+{
+    struct writer writer = { .wait = WRITER_WAIT_INITIAL };
+    struct writing w = { 0 };
+    enum df_status status =
+        command_parse(in, (void *[]){ given, &writer, &w.resources }, err);
+    bool reads = reads_only != NULL && *reads_only;
+
+    if (status == DF_OK) {
+        status =
+            opened_work(&w.opened, in->argv[0], reads ? VIEW_READ : VIEW_WRITE,
+                        (unsigned)writer.wait, err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
+    status = resources_prepare(&w.resources, &w.progress, &w.engine, err);
+    if (status == DF_OK) {
+        status = work(in, given, &w, err);
+    }
+    if (status == DF_INTERRUPTED) {
+        status = opened_interrupted(&w.opened, err);
+    }
+    opened_close(&w.opened);
+    return status;
+}

@@ -251,31 +251,26 @@ static const struct csv_index_path avx512 = { "avx512", run_avx512,
 
 #endif
 
+static const struct cpu_path list[] = {
+#if CPU_X86
+    { CPU_AVX512, &avx512 },
+    { CPU_AVX2, &avx2 },
+#endif
+    { CPU_PORTABLE, &portable },
+};
+static struct cpu_paths paths = { .list = list };
+
 const struct csv_index_path *csv_index_path(size_t i)
 {
-    const struct csv_index_path *paths[3];
-    size_t n = 0;
-
-#if CPU_X86
-    if (cpu_has_avx512()) {
-        paths[n++] = &avx512;
-    }
-    if (cpu_has_avx2()) {
-        paths[n++] = &avx2;
-    }
-#endif
-    paths[n++] = &portable;
-    return i < n ? paths[i] : NULL;
+    return cpu_path(&paths, i);
 }
-
-static const struct csv_index_path *preferred;
 
 const struct csv_index_path *csv_index_best(void)
 {
-    return preferred != NULL ? preferred : csv_index_path(0);
+    return cpu_best(&paths);
 }
 
 void csv_index_prefer(const struct csv_index_path *path)
 {
-    preferred = path;
+    paths.preferred = path;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "input/grow.h"
@@ -114,84 +115,13 @@ static inline unsigned ordinary(const uint8_t *p)
 #endif
 }
 
-static int hex(uint8_t c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The unit of \uXXXX whose X begin at p; false where they are not hex. */
-static bool read_unit(const uint8_t *p, size_t left, uint32_t *unit)
-{
-    *unit = 0;
-    for (size_t i = 0; i < 4; i++) {
-        int digit = i < left ? hex(p[i]) : -1;
-
-        if (digit < 0) {
-            return false;
-        }
-        *unit = *unit << 4 | (uint32_t)digit;
-    }
-    return true;
-}
-
-static bool is_high(uint32_t unit)
-{
-    return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-static bool is_low(uint32_t unit)
-{
-    return unit >= 0xdc00 && unit <= 0xdfff;
-}
-
-/* The escape at \u: a code point, of two units or one. Returns its length, 0
- * if it is none. */
-static size_t unicode_escape(const uint8_t *p, size_t left, uint32_t *point,
-                             const char **why)
-{
-    uint32_t unit;
-    uint32_t low;
-
-    *why = "\\u without four hexadecimal digits";
-    if (left < 2 || !read_unit(p + 2, left - 2, &unit)) {
-        return 0;
-    }
-    *why = "half of a surrogate pair alone";
-    *point = unit;
-    if (is_low(unit)) {
-        return 0;
-    }
-    if (!is_high(unit)) {
-        return 6;
-    }
-    if (left < 12 || p[6] != '\\' || p[7] != 'u' ||
-        !read_unit(p + 8, left - 8, &low) || !is_low(low)) {
-        return 0;
-    }
-    *point = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-    return 12;
-}
-
 static bool scan_escape(struct scan *s)
 {
-    size_t left = s->len - s->at;
-    const uint8_t *p = s->data + s->at;
     const char *why;
     uint32_t point;
-    size_t n;
+    size_t n =
+        json_text_read_escape(s->data + s->at, s->len - s->at, &point, &why);
 
-    if (left < 2 || strchr("\"\\/bfnrtu", p[1]) == NULL || p[1] == 0) {
-        return bad(s, "unknown escape");
-    }
-    if (p[1] != 'u') {
-        s->at += 2;
-        return true;
-    }
-    n = unicode_escape(p, left, &point, &why);
     if (n == 0) {
         return bad(s, why);
     }
@@ -409,42 +339,10 @@ enum json_result json_parse(struct json *j, struct bytes text)
     return ok ? JSON_OK : JSON_BAD;
 }
 
-static uint8_t unescaped(uint8_t c)
-{
-    switch (c) {
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    default:
-        return c;
-    }
-}
-
 size_t json_unescape(struct bytes raw, uint8_t *out)
 {
-    size_t n = 0;
-    size_t i = 0;
+    size_t len = 0;
 
-    while (i < raw.len) {
-        const char *why;
-        uint32_t point = 0;
-
-        if (raw.data[i] != '\\') {
-            out[n++] = raw.data[i++];
-        } else if (raw.data[i + 1] != 'u') {
-            out[n++] = unescaped(raw.data[i + 1]);
-            i += 2;
-        } else {
-            i += unicode_escape(raw.data + i, raw.len - i, &point, &why);
-            n += utf8_put(out + n, point);
-        }
-    }
-    return n;
+    (void)json_text_unescape(raw, out, &len); /* it has been scanned */
+    return len;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "deltafold/job.h"
 #include "input/grow.h"
 
@@ -154,39 +155,6 @@ enum json_result json_members_check(struct json *j, size_t object,
 
 static bool put_value(struct json *j, size_t node, struct buf *out);
 
-static bool put_escape(struct buf *out, uint8_t c)
-{
-    static const char shorts[0x20] = {
-        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
-    };
-
-    if (c >= 0x20) {
-        return buf_append_byte(out, '\\') && buf_append_byte(out, c);
-    }
-    return shorts[c] != 0 ? buf_append_byte(out, '\\') &&
-                                buf_append_byte(out, (uint8_t)shorts[c])
-                          : buf_printf(out, "\\u%04x", c);
-}
-
-/* Bytes that a string holds, with the escapes that it must have. */
-static bool put_text(struct bytes text, struct buf *out)
-{
-    size_t begin = 0;
-    bool ok = buf_append_byte(out, '"');
-
-    for (size_t i = 0; ok && i < text.len; i++) {
-        uint8_t c = text.data[i];
-
-        if (c < 0x20 || c == '"' || c == '\\') {
-            ok = buf_append(out, text.data + begin, i - begin) &&
-                 put_escape(out, c);
-            begin = i + 1;
-        }
-    }
-    return ok && buf_append(out, text.data + begin, text.len - begin) &&
-           buf_append_byte(out, '"');
-}
-
 static bool put_string(struct json *j, const struct json_node *node,
                        struct buf *out)
 {
@@ -201,7 +169,7 @@ static bool put_string(struct json *j, const struct json_node *node,
     ok = buf_reserve(&text, raw.len);
     if (ok) {
         text.len = json_unescape(raw, text.data);
-        ok = put_text(buf_bytes(&text), out);
+        ok = json_text_append(out, buf_bytes(&text));
     }
     buf_fini(&text);
     return ok;
@@ -241,7 +209,7 @@ static bool put_object(struct json *j, size_t node, struct buf *out)
         struct json_member m = j->members[i];
 
         ok = (i == first || buf_append_byte(out, ',')) &&
-             put_text(m.name, out) && buf_append_byte(out, ':') &&
+             json_text_append(out, m.name) && buf_append_byte(out, ':') &&
              put_value(j, m.value, out);
     }
     j->member_count = first;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/tsv.h"
 #include "deltafold/job.h"
 #include "input/refuse.h"
 #include "input/section.h"
@@ -46,22 +47,6 @@ static enum df_status refuse_line(const struct manifest *m, const char *why,
                   why);
 }
 
-static int unescaped(uint8_t letter)
-{
-    switch (letter) {
-    case 't':
-        return '\t';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case '\\':
-        return '\\';
-    default:
-        return -1;
-    }
-}
-
 static enum df_status unescape(const struct manifest *m, struct bytes column,
                                struct buf *out, struct df_error *err)
 {
@@ -69,20 +54,10 @@ static enum df_status unescape(const struct manifest *m, struct bytes column,
     if (!buf_reserve(out, column.len)) {
         return error_no_memory(err);
     }
-    for (size_t i = 0; i < column.len; i++) {
-        int byte = column.data[i];
-
-        if (byte == '\\') {
-            i++;
-            byte = i < column.len ? unescaped(column.data[i]) : -1;
-            if (byte < 0) {
-                return refuse_line(m,
-                                   "has a backslash that is none of "
-                                   "\\t \\n \\r \\\\",
-                                   column, err);
-            }
-        }
-        out->data[out->len++] = (uint8_t)byte;
+    if (!tsv_unescape(column, out->data, &out->len)) {
+        return refuse_line(m,
+                           "has a backslash that is none of \\t \\n \\r \\\\",
+                           column, err);
     }
     return DF_OK;
 }

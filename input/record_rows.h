@@ -1,9 +1,9 @@
 /*
  * record_rows.h: records on their way to the sink (private to the parsers).
  *
- *     record_rows_next(rows, room, &row, err)   room for one, and for `room`
- *                                               bytes of text it is made into
- *     ... row.fields[0 .. width), rows->scratch ...
+ *     if (!record_rows_has_room(rows, room))    for one more, and for `room`
+ *         record_rows_make_room(rows, room, err)    bytes of text in scratch
+ *     ... record_rows_fields(rows)[0 .. width), rows->scratch ...
  *     record_rows_add(rows, data, len)          it is complete
  *     record_rows_flush(rows, err)              at the end of a stretch
  *

@@ -2,6 +2,8 @@
 
 #include "base/utf8.h"
 
+enum { NO_TEXT = 0xFF /* a byte that no UTF-8 has */ };
+
 static uint32_t unit_at(enum utf16_order order, const uint8_t *p)
 {
     return order == UTF16_BIG ? (uint32_t)(p[0] << 8 | p[1])
@@ -18,15 +20,15 @@ static bool is_low_surrogate(uint32_t unit)
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
-/* The code point at the start of in and the bytes it takes; 0 bytes when
- * more input must decide. */
+/* The code point at the start of in, UTF8_BAD where there is none, and the
+ * bytes it takes; 0 bytes when more input must decide. */
 static size_t code_point(enum utf16_order order, struct bytes in, bool at_end,
                          uint32_t *point)
 {
     uint32_t unit;
     uint32_t next;
 
-    *point = UTF8_REPLACEMENT;
+    *point = UTF8_BAD;
     if (in.len < 2) {
         return at_end ? in.len : 0;
     }
@@ -64,7 +66,12 @@ size_t utf16_decode(enum utf16_order order, struct bytes in, bool at_end,
             break;
         }
         *used += taken;
-        written += utf8_put(out + written, point);
+        if (point == UTF8_BAD) {
+            memset(out + written, NO_TEXT, taken);
+            written += taken;
+        } else {
+            written += utf8_put(out + written, point);
+        }
     }
     return written;
 }

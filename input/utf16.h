@@ -1,7 +1,7 @@
 /*
  * utf16.h: UTF-16 into UTF-8. Lone surrogates and an odd byte at the end
- * become U+FFFD: bytes that are no text must not join what stands around
- * them.
+ * become as many bytes FF: what is no text stays what is no text, for jobs to
+ * count and for JSON to be refused.
  */
 #ifndef INPUT_UTF16_H
 #define INPUT_UTF16_H

@@ -50,6 +50,11 @@ const struct df_option registry_common[] = {
       .initial = "none",
       .values = "VALUE>=K",
       .help = "readers see only rows with a value of at least K: count>=2" },
+    { .name = "keep",
+      .initial = "0",
+      .values = "N",
+      .help = "how many batches of history are kept; 'deltafold keep' changes "
+              "it" },
     { 0 }
 };
 
@@ -339,11 +344,15 @@ static size_t next_by_name(const struct df_job *job, const char *name)
     return best;
 }
 
-/* Common options that are as they are initially, and what is not set. */
+/* Common options that are as they are initially, what is not set, and what may
+ * change. */
 static bool is_left_out(const struct jobspec *s, size_t i)
 {
     const struct df_option *option = registry_option(s->job, i);
 
+    if (is_common(s->job, i) && strcmp(option->name, "keep") == 0) {
+        return true;
+    }
     return strcmp(s->values[i], option->initial) == 0 &&
            (is_common(s->job, i) || option->initial[0] == '\0');
 }

@@ -59,6 +59,19 @@ static enum df_status allocate(struct combine *c, struct df_error *err)
     return DF_OK;
 }
 
+static void settle(struct combine_plan *plan)
+{
+    if (plan->memory < MEMORY_MIN) {
+        plan->memory = MEMORY_MIN;
+    }
+    if (plan->memory > MEMORY_MAX) {
+        plan->memory = MEMORY_MAX;
+    }
+    if (plan->key_max == 0) {
+        plan->key_max = DF_KEY_MAX;
+    }
+}
+
 enum df_status combine_open(struct combine **c,
                             const struct combine_plan *plan,
                             struct df_error *err)
@@ -73,12 +86,7 @@ enum df_status combine_open(struct combine **c,
     }
     combine_add_init(combine);
     combine->plan = *plan;
-    if (combine->plan.memory < MEMORY_MIN) {
-        combine->plan.memory = MEMORY_MIN;
-    }
-    if (combine->plan.memory > MEMORY_MAX) {
-        combine->plan.memory = MEMORY_MAX;
-    }
+    settle(&combine->plan);
     combine->sign = 1;
     combine->fd = -1;
     if (allocate(combine, err) != DF_OK) {

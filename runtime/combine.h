@@ -28,6 +28,7 @@ struct combine_plan {
     size_t memory;  /* bytes this worker may use, tables and buffers */
     const char *spill_directory; /* where unnamed spill files are made */
     uint64_t sample; /* keep keys with hash % sample == 0; 1 keeps all */
+    size_t key_max;  /* the longest key; 0 stands for DF_KEY_MAX */
 };
 
 struct combine;

@@ -103,15 +103,15 @@ static void add_apart(struct combine *c, const struct table_key *k,
     }
 }
 
-static bool length_is_right(struct combine *c, struct bytes b,
+static bool length_is_right(struct combine *c, struct bytes b, size_t max,
                             const char *what)
 {
-    if (b.len <= DF_KEY_MAX) {
+    if (b.len <= max) {
         return true;
     }
     c->emitter.status = error_set(
-        &c->error, DF_INPUT, "%s '%s' is %zu bytes long, more than %d", what,
-        shown(&(struct shown){ 0 }, b), b.len, (int)DF_KEY_MAX);
+        &c->error, DF_INPUT, "%s '%s' is %zu bytes long, more than %zu", what,
+        shown(&(struct shown){ 0 }, b), b.len, max);
     return false;
 }
 
@@ -142,8 +142,9 @@ static void add_pair(struct combine *c, struct bytes key, struct bytes element,
     struct table_key k;
     struct table_slot *slot;
 
-    if (!length_is_right(c, key, "key") ||
-        (shape.has_element && !length_is_right(c, element, "element"))) {
+    if (!length_is_right(c, key, c->plan.key_max, "key") ||
+        (shape.has_element &&
+         !length_is_right(c, element, DF_KEY_MAX, "element"))) {
         return;
     }
     if ((c->plan.sample != 1 && row_key_hash(key) % c->plan.sample != 0) ||

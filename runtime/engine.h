@@ -12,6 +12,7 @@
 
 #include "input/batch.h"
 #include "jobs/registry.h"
+#include "runtime/hollow.h"
 #include "state/install.h"
 #include "state/snapshot.h"
 
@@ -151,6 +152,8 @@ struct engine_verdict {
     uint64_t documents;
     uint64_t rows_checked;
     uint64_t differences;
+    /* Of the view, where it has no window; the caller's to hollow_fini. */
+    struct hollow hollow;
     struct hash128 view; /* digests; of the sample, with sample > 1 */
     struct hash128 recomputed;
 };

@@ -423,7 +423,9 @@ static enum df_status open_thread(struct folding *f, unsigned i,
                                      view_definition(f->plan.view)->shards,
                                  .memory = f->plan.memory / 4 / f->team,
                                  .spill_directory = f->plan.scratch,
-                                 .sample = 1 };
+                                 .sample = 1,
+                                 .key_max =
+                                     DF_FOLD_KEY_MAX + DF_FOLD_SPAN_HEAD };
     struct resolve_plan plan = { .rows = &f->rows,
                                  .view = f->plan.view,
                                  .events = f->events,

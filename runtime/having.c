@@ -16,29 +16,62 @@ static bool read_least(const char *text, int64_t *v)
            (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
 }
 
-static enum df_status no_such_value(const char *const *names,
-                                    struct bytes name, struct df_error *err)
+/* What rows have, or lines where the job shows its view in its own way. */
+static const char *const *names_of(const struct jobspec *job)
 {
+    return job->job->present != NULL ? job->job->present->columns(job->config)
+                                     : job->shape.components;
+}
+
+static bool has_numbers(const struct jobspec *job, unsigned i)
+{
+    return job->job->present == NULL ||
+           job->job->present->has_numbers(job->config, i);
+}
+
+static enum df_status refuse_name(const struct jobspec *job, struct bytes name,
+                                  const char *why, struct df_error *err)
+{
+    const char *const *names = names_of(job);
     struct buf known = { 0 };
     struct shown s;
     bool ok = true;
 
-    for (size_t i = 0; ok && names[i] != NULL; i++) {
-        ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "", names[i]);
+    for (unsigned i = 0; ok && names[i] != NULL; i++) {
+        if (has_numbers(job, i)) {
+            ok = buf_printf(&known, "%s%s", known.len > 0 ? ", " : "",
+                            names[i]);
+        }
     }
     (void)error_set(err, DF_USAGE,
-                    "option having=: no value '%s': the rows have %.*s",
-                    shown(&s, name), ok ? (int)known.len : 0,
-                    known.data != NULL ? (const char *)known.data : "");
+                    "option having=: %s '%s': numbers are in %.*s", why,
+                    shown(&s, name), ok && known.len > 0 ? (int)known.len : 4,
+                    ok && known.len > 0 ? (const char *)known.data : "none");
     buf_fini(&known);
     return DF_USAGE;
+}
+
+/* Which of the names it is. */
+static enum df_status find_name(const struct jobspec *job, struct bytes name,
+                                unsigned *i, struct df_error *err)
+{
+    const char *const *names = names_of(job);
+
+    for (*i = 0; names[*i] != NULL; (*i)++) {
+        if (bytes_equal(name, bytes_of_string(names[*i]))) {
+            return has_numbers(job, *i)
+                       ? DF_OK
+                       : refuse_name(job, name, "there are no numbers in",
+                                     err);
+        }
+    }
+    return refuse_name(job, name, "no value", err);
 }
 
 static enum df_status read_having(const struct jobspec *job, const char *value,
                                   struct view_having *h, struct df_error *err)
 {
     const char *sign = strstr(value, ">=");
-    struct bytes name;
     struct shown s;
 
     if (sign == NULL || sign == value || !read_least(sign + 2, &h->least)) {
@@ -48,15 +81,9 @@ static enum df_status read_having(const struct jobspec *job, const char *value,
                          shown(&s, bytes_of_string(value)),
                          job->shape.components[0]);
     }
-    name = bytes_of(value, (size_t)(sign - value));
-    for (unsigned i = 0; i < job->components; i++) {
-        if (bytes_equal(name, bytes_of_string(job->shape.components[i]))) {
-            h->is_set = true;
-            h->component = i;
-            return DF_OK;
-        }
-    }
-    return no_such_value(job->shape.components, name, err);
+    h->is_set = true;
+    return find_name(job, bytes_of(value, (size_t)(sign - value)),
+                     &h->component, err);
 }
 
 /* Of a job that shows its view in its own way having= asks for a column and
@@ -64,11 +91,10 @@ static enum df_status read_having(const struct jobspec *job, const char *value,
 static enum df_status check_columns(const struct jobspec *job,
                                     const char *value, struct df_error *err)
 {
-    const char *const *names = job->job->present->columns(job->config);
     const char *sign = strstr(value, ">=");
     struct decimal least;
-    struct bytes name;
     struct shown s;
+    unsigned i;
 
     if (sign == NULL || sign == value ||
         decimal_split(bytes_of_string(sign + 2), &least) != DECIMAL_OK) {
@@ -76,13 +102,7 @@ static enum df_status check_columns(const struct jobspec *job,
                          "option having=%s: is not of the form COLUMN>=K",
                          shown(&s, bytes_of_string(value)));
     }
-    name = bytes_of(value, (size_t)(sign - value));
-    for (size_t i = 0; names[i] != NULL; i++) {
-        if (bytes_equal(name, bytes_of_string(names[i]))) {
-            return DF_OK;
-        }
-    }
-    return no_such_value(names, name, err);
+    return find_name(job, bytes_of(value, (size_t)(sign - value)), &i, err);
 }
 
 enum df_status engine_check_options(const struct jobspec *job,

@@ -3,8 +3,9 @@
  * the crew and for those who look for blame.
  *
  *     mapping_open(&m, job, emitter, err)
- *       mapping_piece(&m, piece, err)                  documents
+ *       mapping_piece(&m, piece)                       documents
  *       mapping_records(&m, place, records, n, err)    records
+ *       ... emitter->status ...                        whether they got in
  *     mapping_close(&m)                                safe on zeroed memory
  *
  * With a record format and a job over documents each record is a document:

@@ -460,15 +460,14 @@ static enum df_status name_suspect(const struct negative_case *c,
     (void)error_set(
         err, DF_INPUT,
         "batch '%s': document '%s'%s %s: key '%s'%s%s%s would become "
-        "negative: "
-        "nothing was applied (--on-negative=quarantine leaves such documents "
-        "out)",
+        "negative: nothing was applied (--on-negative=quarantine leaves such "
+        "%s out)",
         shown(&name, bytes_of_string(c->batch->name)),
         shown(&document, c->batch->files[s->file].id),
         line_text(line, sizeof line, s->line), what_it_did(guilt_of(s)),
         shown(&shown_key, key), c->shape.has_element ? ", element '" : "",
         c->shape.has_element ? shown(&shown_element, element) : "",
-        c->shape.has_element ? "'" : "");
+        c->shape.has_element ? "'" : "", s->line > 0 ? "files" : "documents");
     buf_fini(&room);
     return DF_INPUT;
 }

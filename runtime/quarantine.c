@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/tsv.h"
 #include "runtime/negative.h"
 
 enum { COPY_BUFFER = 64 << 10, DIRECTORY_MODE = 0777, FILE_MODE = 0666 };
@@ -97,33 +98,14 @@ static enum df_status copy_file(const char *from, char *to,
     return status;
 }
 
-/* As manifests and TSV write what would end a field. */
-static bool append_escaped(struct buf *out, struct bytes text)
-{
-    static const char special[] = "\t\n\r\\";
-    static const char letters[] = "tnr\\";
-    bool ok = true;
-
-    for (size_t i = 0; ok && i < text.len; i++) {
-        const char *at = memchr(special, text.data[i], sizeof special - 1);
-
-        ok = at == NULL
-                 ? buf_append_byte(out, text.data[i])
-                 : buf_append_byte(out, '\\') &&
-                       buf_append_byte(out, (uint8_t)letters[at - special]);
-    }
-    return ok;
-}
-
 /* A manifest line, where the id is not the path below the section. */
 static bool append_manifest(struct buf *manifest, const struct batch_file *f)
 {
     struct bytes path = bytes_of_string(strchr(f->path, '/') + 1);
 
     return bytes_equal(path, f->id) ||
-           (append_escaped(manifest, bytes_of_string(f->path)) &&
-            buf_append_byte(manifest, '\t') &&
-            append_escaped(manifest, f->id) &&
+           (tsv_append(manifest, bytes_of_string(f->path)) &&
+            buf_append_byte(manifest, '\t') && tsv_append(manifest, f->id) &&
             buf_append_byte(manifest, '\n'));
 }
 

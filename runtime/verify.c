@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/crew.h"
+#include "runtime/hollow.h"
 #include "runtime/replay.h"
 #include "runtime/window.h"
 #include "state/history.h"
@@ -23,6 +24,7 @@ struct shard_verdict {
     struct difference first[SHOWN_MAX]; /* in the shard's order */
     uint64_t differences;
     uint64_t rows;
+    struct hollow hollow;
     struct hash128 view;
     struct hash128 recomputed;
     struct buf row_key;
@@ -282,10 +284,14 @@ static enum df_status next_found(struct verification *v,
             status = is_sampled(v, s, &sampled, err);
         }
     } while (status == DF_OK && !sampled);
-    if (status == DF_OK) {
-        s->view = digest_add(s->view, digest_of(v, s, *row));
+    if (status != DF_OK) {
+        return status;
     }
-    return status;
+    s->view = digest_add(s->view, digest_of(v, s, *row));
+    /* In a window such a row may be what its batches changed. */
+    return v->has_window || hollow_look(&s->hollow, *row)
+               ? DF_OK
+               : error_no_memory(err);
 }
 
 static enum df_status next_expected(struct verification *v,
@@ -449,6 +455,9 @@ static enum df_status sum_up(struct verification *v, struct df_error *err)
         sum->differences += s->differences;
         sum->view = digest_add(sum->view, s->view);
         sum->recomputed = digest_add(sum->recomputed, s->recomputed);
+        if (!hollow_add(&sum->hollow, &s->hollow)) {
+            return error_no_memory(err);
+        }
     }
     return DF_OK;
 }
@@ -482,6 +491,7 @@ static void close_verification(struct verification *v)
         for (unsigned k = 0; k < SHOWN_MAX; k++) {
             buf_fini(&v->shard[i].first[k].row_key);
         }
+        hollow_fini(&v->shard[i].hollow);
         buf_fini(&v->shard[i].row_key);
         buf_fini(&v->shard[i].room);
     }

@@ -1,5 +1,7 @@
 #include "runtime/window.h"
 
+#include "base/calendar.h"
+
 enum { DAY = 24 * 60 * 60, DIGITS_MAX = 18 /* of a number in a name */ };
 
 /* ---- numbers and durations ---- */
@@ -222,25 +224,10 @@ static bool take_one_of(struct bytes *text, const char *set)
     return true;
 }
 
-/* Days since 1970-01-01 in the Gregorian calendar: years are counted from
- * March, so that the leap day is the last. */
-static int64_t days_of(int64_t year, int64_t month, int64_t day)
-{
-    int64_t y = month <= 2 ? year - 1 : year;
-    int64_t m = month <= 2 ? month + 9 : month - 3;
-
-    return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 -
-           719468;
-}
-
 static bool is_date(int64_t year, int64_t month, int64_t day)
 {
-    static const uint8_t lengths[] = { 31, 29, 31, 30, 31, 30,
-                                       31, 31, 30, 31, 30, 31 };
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-
     return year >= 1 && month >= 1 && month <= 12 && day >= 1 &&
-           day <= lengths[month - 1] && (month != 2 || day <= 28 || leap);
+           day <= calendar_days_in(year, month);
 }
 
 /* 2026-11-12 or 20261112 at the front. */
@@ -261,7 +248,7 @@ static bool take_date(struct bytes *text, int64_t *days)
         (rest.len > 0 && is_digit(rest.data[0]))) {
         return false;
     }
-    *days = days_of(year, month, day);
+    *days = calendar_day(year, month, day);
     *text = rest;
     return true;
 }
@@ -297,11 +284,6 @@ static bool find_date(struct bytes name, int64_t *days, struct bytes *rest)
         }
     }
     return false;
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0 ? 1 : 0);
 }
 
 bool window_position(const struct window *w, struct bytes name,

@@ -164,6 +164,7 @@ enum df_status kept_verify(struct kept_view *k, const char *directory,
     if (status == DF_OK) {
         assert_true(hash128_equal(verdict.view, verdict.recomputed));
     }
+    hollow_fini(&verdict.hollow);
     view_close(v);
     return status;
 }

@@ -109,3 +109,44 @@ void record_text(struct buf *out, enum record_format format,
     }
     record_parser_close(p);
 }
+
+static void must_be(const char *how, enum record_format format,
+                    const struct df_columns *columns, struct bytes content,
+                    size_t step, struct bytes expected)
+{
+    struct buf found = { 0 };
+
+    record_text(&found, format, columns, content, step);
+    if (!bytes_equal(buf_bytes(&found), expected)) {
+        (void)fprintf(stderr, "%s, by %zu:\n%.*s\nfound: %.*s\nnot:   %.*s\n",
+                      how, step, (int)content.len, (const char *)content.data,
+                      (int)found.len, (const char *)found.data,
+                      (int)expected.len, (const char *)expected.data);
+        abort();
+    }
+    buf_fini(&found);
+}
+
+void record_text_must_be(const char *how, enum record_format format,
+                         const struct df_columns *columns,
+                         struct bytes content, struct bytes expected)
+{
+    enum { SHORT = 600 };
+    static const size_t steps[] = { 0, 61, 1, 7 };
+    size_t n = content.len < SHORT ? sizeof steps / sizeof steps[0] : 2;
+
+    for (size_t i = 0; i < n; i++) {
+        must_be(how, format, columns, content, steps[i], expected);
+    }
+}
+
+void record_text_check(enum record_format format,
+                       const struct df_columns *columns,
+                       const struct record_text_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        record_text_must_be("a table", format, columns,
+                            bytes_of_string(cases[i].text),
+                            bytes_of_string(cases[i].found));
+    }
+}

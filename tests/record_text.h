@@ -16,7 +16,25 @@ void record_text(struct buf *out, enum record_format format,
                  const struct df_columns *columns, struct bytes content,
                  size_t step);
 
-/* The parts of it, for oracles. */
+/*
+ * Parses content in stretches of several lengths, in those of a few bytes only
+ * where it is short. Aborts, having said so, with `how` in front, where
+ * record_text gives anything else than expected.
+ */
+void record_text_must_be(const char *how, enum record_format format,
+                         const struct df_columns *columns,
+                         struct bytes content, struct bytes expected);
+
+/* The same for a table. */
+struct record_text_case {
+    const char *text;
+    const char *found;
+};
+void record_text_check(enum record_format format,
+                       const struct df_columns *columns,
+                       const struct record_text_case *cases, size_t n);
+
+/* The parts of record_text, for oracles. */
 void record_text_begin(struct buf *out, size_t len);
 void record_text_field(struct buf *out, enum df_kind kind, struct bytes value);
 void record_text_end(struct buf *out);

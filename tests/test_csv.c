@@ -257,34 +257,16 @@ static void put_rows(struct buf *text, size_t width, uint8_t delimiter)
     }
 }
 
-static void check(const struct oracle *o, const struct df_columns *columns,
-                  enum record_format format, size_t step)
-{
-    struct buf found = { 0 };
-
-    record_text(&found, format, columns, o->text, step);
-    if (!bytes_equal(buf_bytes(&found), buf_bytes(&o->out))) {
-        fail_msg("%s, by %zu:\n%.*s\nfound: %.*s\nnot:   %.*s",
-                 csv_index_best()->name, step, (int)o->text.len,
-                 (const char *)o->text.data, (int)found.len,
-                 (const char *)found.data, (int)o->out.len,
-                 (const char *)o->out.data);
-    }
-    buf_fini(&found);
-}
-
 static void check_all_ways(const struct oracle *o,
                            const struct df_columns *columns,
                            enum record_format format)
 {
     const struct csv_index_path *path;
-    const size_t steps[] = { 0, 1, 7, 64 };
 
     for (size_t i = 0; (path = csv_index_path(i)) != NULL; i++) {
         csv_index_prefer(path);
-        for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
-            check(o, columns, format, steps[k]);
-        }
+        record_text_must_be(path->name, format, columns, o->text,
+                            buf_bytes(&o->out));
     }
     csv_index_prefer(NULL);
 }
@@ -348,31 +330,11 @@ static void all_ways_agree(void **state)
 
 /* ---- tables ---- */
 
-struct row_case {
-    const char *text;
-    const char *found; /* as record_text, columns a and c */
-};
-
-static void check_table(enum record_format format,
-                        const struct df_columns *columns,
-                        const struct row_case *cases, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct buf found = { 0 };
-
-        record_text(&found, format, columns, bytes_of_string(cases[i].text),
-                    0);
-        assert_true(buf_append_byte(&found, 0));
-        assert_string_equal((const char *)found.data, cases[i].found);
-        buf_fini(&found);
-    }
-}
-
 static void rows_of_rfc_4180(void **state)
 {
     static const char *const names[] = { "a", "c" };
     static const struct df_columns columns = { .names = names, .n = 2 };
-    static const struct row_case cases[] = {
+    static const struct record_text_case cases[] = {
         { "", " 0" },
         { "a,b,c", " 0" },
         { "\n\r\na,b,c\n", " 2" },
@@ -424,21 +386,23 @@ static void rows_of_rfc_4180(void **state)
     };
 
     (void)state;
-    check_table(RECORD_CSV, &columns, cases, sizeof cases / sizeof *cases);
+    record_text_check(RECORD_CSV, &columns, cases,
+                      sizeof cases / sizeof *cases);
 }
 
 static void one_column(void **state)
 {
     static const char *const names[] = { "a" };
     static const struct df_columns columns = { .names = names, .n = 1 };
-    static const struct row_case cases[] = {
+    static const struct record_text_case cases[] = {
         { "a\n1\n\n2\n", "1(2 1 1);0(2 0 );1(2 1 2); 0" },
         { "\na\r\n\r\n", "0(2 0 ); 1" },
         { "a\n1,2\n", " 0 !2 ragged row: 2 fields, header has 1" },
     };
 
     (void)state;
-    check_table(RECORD_CSV, &columns, cases, sizeof cases / sizeof *cases);
+    record_text_check(RECORD_CSV, &columns, cases,
+                      sizeof cases / sizeof *cases);
 }
 
 static void whole_rows(void **state)
@@ -471,7 +435,7 @@ static void lines(void **state)
 {
     static const char *const names[] = { "line" };
     static const struct df_columns columns = { .names = names, .n = 1 };
-    static const struct row_case cases[] = {
+    static const struct record_text_case cases[] = {
         { "", " 0" },
         { "\n", "0(2 0 ); 0" },
         { "a\r\nb\rc\n\n d", "1(2 1 a);3(2 3 b\rc);0(2 0 );2(2 2  d); 0" },
@@ -479,7 +443,8 @@ static void lines(void **state)
     };
 
     (void)state;
-    check_table(RECORD_LINES, &columns, cases, sizeof cases / sizeof *cases);
+    record_text_check(RECORD_LINES, &columns, cases,
+                      sizeof cases / sizeof *cases);
 }
 
 /* ---- limits ---- */

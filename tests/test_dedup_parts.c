@@ -108,6 +108,56 @@ static void what_is_no_instant_is_not_guessed(void **state)
     assert_int_equal(t, -INSTANT_MAX);
 }
 
+static void numbers_are_instants_by_their_value(void **state)
+{
+    static const struct {
+        const char *literal;
+        int64_t instant;
+    } good[] = {
+        { "100", 100 },
+        { "100.0", 100 },
+        { "1e2", 100 },
+        { "1.5e1", 15 },
+        { "-1.50E+1", -15 },
+        { "1000e-1", 100 },
+        { "0.1e1", 1 },
+        { "0.001e3", 1 },
+        { "-0", 0 },
+        { "0.00", 0 },
+        { "0e999999999999999999", 0 },
+        { "1152921504606846976", INSTANT_MAX },
+        { "1152921504606846976.000", INSTANT_MAX },
+        { "11529215046068469760e-1", INSTANT_MAX },
+        { "-1.152921504606846976e18", -INSTANT_MAX },
+    };
+    static const char *const bad[] = {
+        "1.5",
+        "15e-1",
+        "1e-1",
+        "1e19",
+        "9e18",
+        "1152921504606846977",
+        "1.152921504606846977e18",
+        "1e999999999999999999",
+        "9999999999999999999.0",
+        "x",
+    };
+    int64_t t;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        if (!instant_read_number(bytes_of_string(good[i].literal), &t) ||
+            t != good[i].instant) {
+            fail_msg("%s: %lld", good[i].literal, (long long)t);
+        }
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (instant_read_number(bytes_of_string(bad[i]), &t)) {
+            fail_msg("'%s' was read", bad[i]);
+        }
+    }
+}
+
 static void instants_come_back_from_text(void **state)
 {
     uint64_t random = 7;
@@ -181,12 +231,12 @@ static void the_table_of_the_design_holds(void **state)
 {
     static const int64_t times[] = { 10, 20, 25, 40, 21, 35, 45, 57 };
     static const int64_t points[] = { 1, 11, 16, 31, 31, 31, 36, 48 };
-    const struct window w = { .period = 10, .span = 1 };
+    const struct span_grid g = { .period = 10, .span = 1 };
     struct df_clock clock = { 0 };
 
     (void)state;
     for (size_t i = 0; i < 8; i++) {
-        enum df_tick tick = window_tick(&w, &clock, times[i]);
+        enum df_tick tick = span_grid_tick(&g, &clock, times[i]);
 
         assert_int_equal(tick, i == 4 ? DF_TICK_EXPIRED : DF_TICK_LIVE);
         assert_int_equal(clock.start, points[i]);
@@ -205,12 +255,12 @@ static void a_span_that_does_not_divide_the_period(void **state)
         { 3, 4, 16, DF_TICK_EXPIRED }, { 4, 4, 16, DF_TICK_LIVE },
         { 40, 32, 44, DF_TICK_LIVE },
     };
-    const struct window w = { .period = 10, .span = 4 };
+    const struct span_grid g = { .period = 10, .span = 4 };
     struct df_clock clock = { 0 };
 
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        assert_int_equal(window_tick(&w, &clock, steps[i].time),
+        assert_int_equal(span_grid_tick(&g, &clock, steps[i].time),
                          steps[i].tick);
         assert_int_equal(clock.start, steps[i].start);
         assert_int_equal(clock.end, steps[i].end);
@@ -219,31 +269,32 @@ static void a_span_that_does_not_divide_the_period(void **state)
 
 static void the_far_ends_of_time_do_not_overflow(void **state)
 {
-    const struct window w = { .period = INSTANT_MAX, .span = 7 };
+    const struct span_grid g = { .period = INSTANT_MAX, .span = 7 };
     struct df_clock clock = { 0 };
 
     (void)state;
-    assert_int_equal(window_tick(&w, &clock, -INSTANT_MAX), DF_TICK_LIVE);
-    assert_int_equal(window_tick(&w, &clock, INSTANT_MAX), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, -INSTANT_MAX), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, INSTANT_MAX), DF_TICK_LIVE);
     assert_true(clock.start < INSTANT_MAX && clock.end > INSTANT_MAX);
-    assert_int_equal(window_tick(&w, &clock, -INSTANT_MAX), DF_TICK_EXPIRED);
+    assert_int_equal(span_grid_tick(&g, &clock, -INSTANT_MAX),
+                     DF_TICK_EXPIRED);
 }
 
 static void what_is_too_far_ahead_moves_nothing(void **state)
 {
-    const struct window w = {
+    const struct span_grid g = {
         .period = 10, .span = 1, .has_max_ahead = true, .max_ahead = 5
     };
     struct df_clock clock = { 0 };
     struct df_clock before;
 
     (void)state;
-    assert_int_equal(window_tick(&w, &clock, 1000), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1000), DF_TICK_LIVE);
     before = clock;
-    assert_int_equal(window_tick(&w, &clock, 1006), DF_TICK_FUTURE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1006), DF_TICK_FUTURE);
     assert_memory_equal(&before, &clock, sizeof clock);
-    assert_int_equal(window_tick(&w, &clock, 1005), DF_TICK_LIVE);
-    assert_int_equal(window_tick(&w, &clock, 1010), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1005), DF_TICK_LIVE);
+    assert_int_equal(span_grid_tick(&g, &clock, 1010), DF_TICK_LIVE);
 }
 
 /* ---- vectors ---- */
@@ -289,7 +340,7 @@ static struct df_state *find(struct known *known, size_t *n, const char *key,
 }
 
 /* Columns: id, window, key, time_ms, immediate, pending, expiry_point. */
-static void follow(FILE *f, const struct window *w)
+static void follow(FILE *f, const struct span_grid *g)
 {
     static struct known known[2000];
     const struct dedup_config config = { .is_timed = true,
@@ -299,7 +350,7 @@ static void follow(FILE *f, const struct window *w)
     size_t n = 0;
     unsigned rows = 0;
 
-    window_begin(w, &clock);
+    span_grid_begin(g, &clock);
     while (fgets(line, sizeof line, f) != NULL) {
         char key[64];
         char expected[64];
@@ -308,9 +359,9 @@ static void follow(FILE *f, const struct window *w)
 
         cell(line, 2, key);
         cell(line, 4, expected);
-        if (window_tick(w, &clock, time) == DF_TICK_LIVE) {
+        if (span_grid_tick(g, &clock, time) == DF_TICK_LIVE) {
             struct df_state *s =
-                find(known, &n, key, window_span_of(w, &clock, time));
+                find(known, &n, key, span_grid_span_of(g, &clock, time));
 
             found =
                 dedup_step(&config, s, &clock, 1, time) == DF_OUTCOME_UNIQUE
@@ -339,7 +390,7 @@ static void vectors_hold(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct window w = { .has_reference = true };
+        struct span_grid g = { .has_reference = true };
         char path[512];
         char line[256];
         FILE *f;
@@ -352,15 +403,15 @@ static void vectors_hold(void **state)
             long long v;
 
             if (sscanf(line, "# expire_before_s: %lld", &v) == 1) {
-                w.period = v * 1000;
+                g.period = v * 1000;
             } else if (sscanf(line, "# bucket_span_s: %lld", &v) == 1) {
-                w.span = v * 1000;
+                g.span = v * 1000;
             } else if (sscanf(line, "# reference_instant_s: %lld", &v) == 1) {
-                w.reference = v * 1000;
+                g.reference = v * 1000;
             }
         }
-        assert_true(w.period > 0 && w.span > 0);
-        follow(f, &w);
+        assert_true(g.period > 0 && g.span > 0);
+        follow(f, &g);
         (void)fclose(f);
     }
 }
@@ -370,7 +421,7 @@ static void vectors_hold(void **state)
 static void points_for_every_span_hold(void **state)
 {
     FILE *f = fopen(DEDUP_VECTORS "/d1_doc_table_by_span.tsv", "r");
-    struct window w = { .period = 10, .has_reference = true };
+    struct span_grid g = { .period = 10, .has_reference = true };
     struct df_clock clock = { 0 };
     char line[256];
     unsigned rows = 0;
@@ -386,11 +437,11 @@ static void points_for_every_span_hold(void **state)
         }
         if (number(line, 2) == 1) {
             clock = (struct df_clock){ 0 };
-            w.span = number(line, 0);
-            window_begin(&w, &clock);
+            g.span = number(line, 0);
+            span_grid_begin(&g, &clock);
         }
         cell(line, 8, expected);
-        tick = window_tick(&w, &clock, number(line, 3));
+        tick = span_grid_tick(&g, &clock, number(line, 3));
         assert_int_equal(tick == DF_TICK_EXPIRED, strcmp(expected, "E") == 0);
         assert_int_equal(clock.start, number(line, 6));
         rows++;
@@ -403,7 +454,7 @@ static void points_for_every_span_hold(void **state)
 static void the_assigner_holds(void **state)
 {
     FILE *f = fopen(DEDUP_VECTORS "/t6_assigner.tsv", "r");
-    struct window w = { .has_reference = true };
+    struct span_grid g = { .has_reference = true };
     struct df_clock clock = { 0 };
     char line[256];
     unsigned rows = 0;
@@ -418,19 +469,19 @@ static void the_assigner_holds(void **state)
         }
         if (number(line, 4) == 0) {
             clock = (struct df_clock){ 0 };
-            w.period = number(line, 1);
-            w.span = number(line, 2);
-            window_begin(&w, &clock);
+            g.period = number(line, 1);
+            g.span = number(line, 2);
+            span_grid_begin(&g, &clock);
         }
-        tick = window_tick(&w, &clock, number(line, 5));
+        tick = span_grid_tick(&g, &clock, number(line, 5));
         assert_int_equal(tick == DF_TICK_EXPIRED, number(line, 6) == -1);
         assert_int_equal(clock.start, number(line, 7));
         assert_int_equal(clock.end, number(line, 8));
         if (tick == DF_TICK_LIVE) {
-            assert_int_equal(
-                (window_span_of(&w, &clock, number(line, 5)) - clock.origin) /
-                    w.span,
-                number(line, 6));
+            assert_int_equal((span_grid_span_of(&g, &clock, number(line, 5)) -
+                              clock.origin) /
+                                 g.span,
+                             number(line, 6));
         }
         rows++;
     }
@@ -539,25 +590,41 @@ static void keys_come_apart_again(void **state)
     free(long_text);
 }
 
+/* A text of len bytes, and behind it n - 1 more of one each. */
+static enum key_result append_long(const char *text, size_t len, size_t n)
+{
+    struct df_field fields[DF_COLUMNS_MAX];
+    struct buf key = { 0 };
+    enum key_result result;
+
+    for (size_t i = 0; i < n; i++) {
+        fields[i] = field(DF_TEXT, "x");
+    }
+    fields[0] = (struct df_field){ .kind = DF_TEXT,
+                                   .data = (const uint8_t *)text,
+                                   .len = len };
+    result = key_append(&key, fields, n, false);
+    assert_true(result != KEY_OK || key.len <= DF_FOLD_KEY_MAX);
+    buf_fini(&key);
+    return result;
+}
+
+/* The limit is on what the user wrote, not on how it is kept. */
 static void the_longest_key_has_a_limit(void **state)
 {
-    char *text = malloc(DF_FOLD_KEY_MAX + 1);
-    struct df_field f;
-    struct buf key = { 0 };
+    static const size_t columns[] = { 1, 2, DF_COLUMNS_MAX };
+    char *text = malloc(DF_KEY_MAX + 1);
 
     (void)state;
     assert_non_null(text);
-    memset(text, 'k', DF_FOLD_KEY_MAX);
-    text[DF_FOLD_KEY_MAX - 1] = '\0'; /* with its kind: just the limit */
-    f = field(DF_TEXT, text);
-    assert_int_equal(key_append(&key, &f, 1, false), KEY_OK);
-    assert_int_equal(key.len, DF_FOLD_KEY_MAX);
-    text[DF_FOLD_KEY_MAX - 1] = 'k';
-    text[DF_FOLD_KEY_MAX] = '\0';
-    f = field(DF_TEXT, text);
-    buf_reset(&key);
-    assert_int_equal(key_append(&key, &f, 1, false), KEY_TOO_LONG);
-    buf_fini(&key);
+    memset(text, 'k', DF_KEY_MAX + 1);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        size_t most = DF_KEY_MAX - (columns[i] - 1);
+
+        assert_int_equal(append_long(text, most, columns[i]), KEY_OK);
+        assert_int_equal(append_long(text, most + 1, columns[i]),
+                         KEY_TOO_LONG);
+    }
     free(text);
 }
 
@@ -574,6 +641,7 @@ static void bad_options_are_refused_with_their_reason(void **state)
         { { "key=id", "buckets=64" }, NULL },
         { { "key=a,b", "time=ts", "expire=1d", "span=1h" }, NULL },
         { { "key=\"a,b\",c" }, NULL },
+        { { "key=a b,c:d,*" }, NULL }, /* mean nothing but themselves */
         { { "key=a", "key=b" }, NULL },
         { { "key=id", "time=ts" }, "without expire=" },
         { { "key=id", "unit=s" }, "means nothing without time=" },
@@ -596,9 +664,9 @@ static void bad_options_are_refused_with_their_reason(void **state)
         { { "time=ts", "expire=10", "max_ahead=x" }, "max_ahead='x'" },
         { { "key=id", "buckets=0" }, "must be a number from 1" },
         { { "key=id", "buckets=x" }, "must be a number from 1" },
-        { { "key=a,,b" }, "is no list of columns" },
-        { { "key=a," }, "is no list of columns" },
-        { { "key=\"a" }, "is no list of columns" },
+        { { "key=a,,b" }, "does not begin with a column" },
+        { { "key=a," }, "does not begin with a column" },
+        { { "key=\"a" }, "has no closing quote" },
         { { "key=a,a" }, "names a column twice" },
     };
 
@@ -631,6 +699,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iso_instants_are_exact),
         cmocka_unit_test(what_is_no_instant_is_not_guessed),
+        cmocka_unit_test(numbers_are_instants_by_their_value),
         cmocka_unit_test(instants_come_back_from_text),
         cmocka_unit_test(durations_are_whole_or_refused),
         cmocka_unit_test(the_table_of_the_design_holds),

@@ -218,38 +218,6 @@ static void csv_lines_tell_empty_from_none(void **state)
     prints(LITERAL("a,b\r\n\"\",\r\n"));
 }
 
-static void utf8_is_told_from_other_bytes(void **state)
-{
-    static const char *const good[] = { "",
-                                        "a",
-                                        "\xc2\x80",
-                                        "\xdf\xbf",
-                                        "\xe0\xa0\x80",
-                                        "\xed\x9f\xbf",
-                                        "\xee\x80\x80",
-                                        "\xf0\x90\x80\x80",
-                                        "\xf4\x8f\xbf\xbf" };
-    static const char *const bad[] = { "\x80",
-                                       "\xc0\xaf",
-                                       "\xc1\xbf",
-                                       "\xc3",
-                                       "\xe0\x9f\xbf",
-                                       "\xed\xa0\x80",
-                                       "\xf0\x8f\xbf\xbf",
-                                       "\xf4\x90\x80\x80",
-                                       "\xf5\x80\x80\x80",
-                                       "\xe2\x82",
-                                       "a\xff" };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        assert_true(json_is_utf8(bytes_of_string(good[i])));
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_false(json_is_utf8(bytes_of_string(bad[i])));
-    }
-}
-
 static void base64_pads(void **state)
 {
     (void)state;
@@ -497,7 +465,6 @@ int main(void)
         cmocka_unit_test(msgpack_rows_are_arrays),
         cmocka_unit_test(lines_have_cells_of_four_kinds),
         cmocka_unit_test(csv_lines_tell_empty_from_none),
-        cmocka_unit_test(utf8_is_told_from_other_bytes),
         cmocka_unit_test(base64_pads),
         cmocka_unit_test(random_bytes_go_through_tsv),
         cmocka_unit_test(random_bytes_go_through_csv),

@@ -356,34 +356,11 @@ static void spellings_agree(void **state)
 
 /* ---- records ---- */
 
-struct line_case {
-    const char *text;
-    const char *found;
-};
-
-static void check(const struct df_columns *columns,
-                  const struct line_case *cases, size_t n)
-{
-    const size_t steps[] = { 0, 1, 5 };
-
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
-            struct buf found = { 0 };
-
-            record_text(&found, RECORD_NDJSON, columns,
-                        bytes_of_string(cases[i].text), steps[k]);
-            assert_true(buf_append_byte(&found, 0));
-            assert_string_equal((const char *)found.data, cases[i].found);
-            buf_fini(&found);
-        }
-    }
-}
-
 static void records(void **state)
 {
     static const char *const names[] = { "a", "b" };
     static const struct df_columns columns = { .names = names, .n = 2 };
-    static const struct line_case cases[] = {
+    static const struct record_text_case cases[] = {
         { "", " 0" },
         { "\n \n\t\r\n", " 3" },
         { "{}", "2(0 0 )(0 0 ); 0" },
@@ -406,7 +383,8 @@ static void records(void **state)
     };
 
     (void)state;
-    check(&columns, cases, sizeof cases / sizeof *cases);
+    record_text_check(RECORD_NDJSON, &columns, cases,
+                      sizeof cases / sizeof *cases);
 }
 
 static void whole_records(void **state)
@@ -415,7 +393,7 @@ static void whole_records(void **state)
     static const struct df_columns columns = { .names = names,
                                                .n = 2,
                                                .whole = true };
-    static const struct line_case cases[] = {
+    static const struct record_text_case cases[] = {
         { "{\"b\" : 1.0, \"a\":\"\\/\"}",
           "21(2 1 /)(2 1 /)(2 15 {\"a\":\"/\",\"b\":1}); 0" },
         { "{\"a\":[1e20]}",
@@ -424,7 +402,8 @@ static void whole_records(void **state)
     };
 
     (void)state;
-    check(&columns, cases, sizeof cases / sizeof *cases);
+    record_text_check(RECORD_NDJSON, &columns, cases,
+                      sizeof cases / sizeof *cases);
 }
 
 /* A canonical form much longer than the record, after records that point

@@ -310,6 +310,8 @@ struct df_present {
     const char *const *(*columns)(const void *config);
     /* How many of them are the key's. They alone tell keys apart. */
     unsigned (*key_columns)(const void *config);
+    /* Whether column i can hold numbers: what having= can be asked of. */
+    bool (*has_numbers)(const void *config, unsigned i);
 
     enum df_status (*open)(const void *config, void **presenter,
                            struct df_error *);
@@ -395,8 +397,9 @@ struct df_event {
 
 enum { DF_TIME_TEXT = 48 }; /* bytes of a time as text, with a NUL */
 
-/* Rows add up to DF_FOLD_SPAN_HEAD bytes to a key. */
-enum { DF_FOLD_KEY_MAX = DF_KEY_MAX - DF_FOLD_SPAN_HEAD };
+/* What a key is made of has up to DF_KEY_MAX bytes; there is room for eight
+ * more of each column. Rows add up to DF_FOLD_SPAN_HEAD bytes to a key. */
+enum { DF_FOLD_KEY_MAX = DF_KEY_MAX + 8 * DF_COLUMNS_MAX };
 
 struct df_state {
     int64_t copies; /* 0: the key is not known */

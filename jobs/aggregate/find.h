@@ -12,9 +12,4 @@
 enum df_status find_key(const struct query *p, struct bytes text,
                         struct buf *key, struct df_error *err) DF_MUST_CHECK;
 
-/* Whether a text of an ndjson view, written as it is, would be taken for a
- * number, true, false, something nested or a string in quotes. It is
- * therefore shown as a JSON string. */
-bool find_reads_as_json(struct bytes text);
-
 #endif

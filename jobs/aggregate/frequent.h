@@ -1,18 +1,19 @@
 /*
- * frequent.h: the n most frequent of values that come one by one, in a heap
- * whose root is the least of those kept. Of values as frequent as each other
- * the one that came first is kept and shown first.
+ * frequent.h: the n most frequent of values that come one by one. Of values as
+ * frequent as each other the one that came first is kept and shown first.
  *
  *     frequent_init(&f, n);
  *     frequent_reset(&f);
  *       frequent_offer(&f, code, times) ...;    false without memory
- *     frequent_sort(&f);  f.entries[0 .. f.count - 1], the most frequent first
+ *     frequent_sort(&f);
+ *       frequent_at(&f, i) ...                  the most frequent first
  *     frequent_fini(&f);                        safe on zeroed memory
  */
 #ifndef JOBS_AGGREGATE_FREQUENT_H
 #define JOBS_AGGREGATE_FREQUENT_H
 
 #include "base/buf.h"
+#include "base/heap.h"
 
 struct frequent_entry {
     struct buf code; /* kept for the next group, as is the list */
@@ -21,10 +22,7 @@ struct frequent_entry {
 };
 
 struct frequent {
-    struct frequent_entry *entries;
-    size_t count;
-    size_t room;
-    size_t limit;
+    struct heap heap;
     uint64_t came;
 };
 
@@ -33,5 +31,16 @@ void frequent_fini(struct frequent *f);
 void frequent_reset(struct frequent *f);
 bool frequent_offer(struct frequent *f, struct bytes code, int64_t times);
 void frequent_sort(struct frequent *f);
+
+static inline size_t frequent_count(const struct frequent *f)
+{
+    return f->heap.count;
+}
+
+static inline const struct frequent_entry *frequent_at(
+    const struct frequent *f, size_t i)
+{
+    return heap_at(&f->heap, i);
+}
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "jobs/aggregate/list.h"
+#include "jobs/column_list.h"
 
 char *names_copy(struct bytes name)
 {
@@ -137,7 +137,8 @@ static bool append_item(struct buf *out, const struct query *p,
     if (item->kind == QUERY_TOP && !buf_printf(out, "%u:", item->n)) {
         return false;
     }
-    if (!list_append_name(out, bytes_of_string(p->columns[item->column]))) {
+    if (!column_list_append_name(out,
+                                 bytes_of_string(p->columns[item->column]))) {
         return false;
     }
     if (is_summed && p->measures[item->of].scale != p->scale) {
@@ -166,7 +167,8 @@ static bool append_by(struct buf *out, const struct query *p)
 
     for (unsigned i = 0; ok && i < p->by_count; i++) {
         ok = (i == 0 || buf_append_byte(out, ',')) &&
-             list_append_name(out, bytes_of_string(p->columns[p->by[i]]));
+             column_list_append_name(out,
+                                     bytes_of_string(p->columns[p->by[i]]));
     }
     return ok;
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "jobs/aggregate/decimal.h"
-#include "jobs/aggregate/list.h"
 #include "jobs/aggregate/names.h"
+#include "jobs/column_list.h"
 
 const struct df_option query_options[] = {
     { .name = "by",
@@ -134,7 +134,8 @@ static enum df_status take_column(struct query *p, struct bytes name,
     return DF_OK;
 }
 
-static enum df_status twice(const char *option, const struct list_item *item,
+static enum df_status twice(const char *option,
+                            const struct column_list_item *item,
                             struct df_error *err)
 {
     return error_set(err, DF_USAGE, "option '%s': '%s' is given twice", option,
@@ -142,7 +143,7 @@ static enum df_status twice(const char *option, const struct list_item *item,
 }
 
 static enum df_status take_by(struct query *p, const char *option,
-                              const struct list_item *item,
+                              const struct column_list_item *item,
                               struct df_error *err)
 {
     unsigned column;
@@ -232,7 +233,7 @@ static bool has_item(const struct query *p, const struct query_item *item)
 }
 
 static enum df_status take_item(struct query *p, enum query_option o,
-                                const struct list_item *given,
+                                const struct column_list_item *given,
                                 struct df_error *err)
 {
     const char *option = query_options[o].name;
@@ -273,6 +274,8 @@ static enum df_status take_item(struct query *p, enum query_option o,
 static enum df_status take_list(struct query *p, enum query_option o,
                                 const char *value, struct df_error *err)
 {
+    enum column_list_kind kind =
+        o == QUERY_OPTION_TOP ? COLUMN_LIST_COUNTED : COLUMN_LIST_SCALED;
     struct bytes text = bytes_of_string(value);
     enum df_status status = DF_OK;
     struct buf room = { 0 };
@@ -281,10 +284,10 @@ static enum df_status take_list(struct query *p, enum query_option o,
         return error_no_memory(err);
     }
     while (status == DF_OK && text.len > 0) {
-        struct list_item item;
+        struct column_list_item item;
 
-        status = list_take(query_options[o].name, o == QUERY_OPTION_TOP, &text,
-                           &room, &item, err);
+        status = column_list_take(query_options[o].name, kind, &text, &room,
+                                  &item, err);
         if (status == DF_OK) {
             status = o == QUERY_BY
                          ? take_by(p, query_options[o].name, &item, err)

@@ -11,9 +11,4 @@
  * is not UTF-8, so that no two texts look the same. False without memory. */
 bool quoted_append(struct buf *out, struct bytes text);
 
-enum quoted_result { QUOTED_OK, QUOTED_BAD, QUOTED_NO_MEMORY };
-
-/* Appends the text that a JSON string stands for. */
-enum quoted_result quoted_parse(struct buf *out, struct bytes json);
-
 #endif

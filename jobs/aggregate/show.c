@@ -8,6 +8,7 @@
 #include "jobs/aggregate/query.h"
 #include "jobs/aggregate/quoted.h"
 #include "jobs/aggregate/value.h"
+#include "jobs/typed.h"
 
 /* What is known of a set when its rows have gone by. */
 struct set_seen {
@@ -19,6 +20,7 @@ struct set_seen {
 struct presenter {
     const struct query *query;
     struct buf key;
+    bool no_memory;                    /* for it */
     int64_t values[DF_COMPONENTS_MAX]; /* of the group's own row */
     struct set_seen *sets;
     struct frequent *tops; /* by item; of QUERY_TOP alone */
@@ -101,6 +103,20 @@ static unsigned show_key_columns(const void *config)
     return p->by_count;
 }
 
+/* Of csv all group columns are text. */
+static bool show_has_numbers(const void *config, unsigned i)
+{
+    const struct query *p = config;
+    const struct query_item *item = &p->items[i - p->by_count];
+
+    if (i < p->by_count) {
+        return p->is_ndjson;
+    }
+    return item->kind != QUERY_TOP &&
+           !((item->kind == QUERY_MIN || item->kind == QUERY_MAX) &&
+             item->is_text);
+}
+
 /* ---- rows ---- */
 
 static bool set_buf(struct buf *b, struct bytes bytes)
@@ -120,16 +136,8 @@ static bool show_key(void *opaque, const uint8_t *key, size_t key_len)
     for (unsigned i = 0; i < s->query->item_count; i++) {
         frequent_reset(&s->tops[i]);
     }
-    /* Without memory the key is empty, and cells says that it is none. */
-    buf_reset(&s->key);
-    if (buf_reserve(&s->key, key_len + 1)) {
-        if (key_len > 0) {
-            memcpy(s->key.data, key, key_len);
-        }
-        s->key.len = key_len;
-    } else {
-        buf_fini(&s->key);
-    }
+    s->no_memory = !buf_reserve(&s->key, key_len + 1) ||
+                   !set_buf(&s->key, bytes_of(key, key_len));
     return true;
 }
 
@@ -259,12 +267,16 @@ static enum df_status append_json(struct presenter *s, struct buf *text,
                                   struct bytes code)
 {
     struct df_cell cell = { DF_CELL_TEXT, code.data, code.len };
+    enum df_status status = DF_OK;
     struct bytes b;
     bool ok;
 
     buf_reset(&s->room);
-    if (s->query->is_ndjson && !value_cell(code, &s->room, &cell)) {
-        return DF_STATE;
+    if (s->query->is_ndjson) {
+        status = value_cell(code, &s->room, &cell);
+    }
+    if (status != DF_OK) {
+        return status;
     }
     b = bytes_of(cell.data, cell.len);
     ok = cell.kind == DF_CELL_TEXT ? quoted_append(text, b)
@@ -284,13 +296,13 @@ static enum df_status top_cell(struct presenter *s, unsigned item,
     if (!buf_append_byte(text, '[')) {
         return DF_SYSTEM;
     }
-    for (size_t i = 0; status == DF_OK && i < f->count; i++) {
+    for (size_t i = 0; status == DF_OK && i < frequent_count(f); i++) {
         if (!buf_append_string(text, i > 0 ? ",[" : "[")) {
             return DF_SYSTEM;
         }
-        status = append_json(s, text, buf_bytes(&f->entries[i].code));
+        status = append_json(s, text, buf_bytes(&frequent_at(f, i)->code));
         if (status == DF_OK &&
-            !buf_printf(text, ",%lld]", (long long)f->entries[i].times)) {
+            !buf_printf(text, ",%lld]", (long long)frequent_at(f, i)->times)) {
             status = DF_SYSTEM;
         }
     }
@@ -334,14 +346,16 @@ static enum df_status key_cell(struct presenter *s, unsigned i,
     struct df_cell *cell = &s->cells[i];
     struct buf *text = &s->texts[i];
     struct bytes shown;
+    enum df_status status;
 
     buf_reset(text);
-    if (!value_cell(code, text, cell)) {
-        return DF_STATE;
+    status = value_cell(code, text, cell);
+    if (status != DF_OK) {
+        return status;
     }
     shown = bytes_of(cell->data, cell->len);
     if (cell->kind != DF_CELL_TEXT || !s->query->is_ndjson ||
-        !find_reads_as_json(shown)) {
+        !typed_is_ambiguous(shown)) {
         return DF_OK;
     }
     if (!quoted_append(text, shown)) {
@@ -375,7 +389,7 @@ static enum df_status key_cells(struct presenter *s)
 static enum df_status show_cells(void *opaque, const struct df_cell **cells)
 {
     struct presenter *s = opaque;
-    enum df_status status = key_cells(s);
+    enum df_status status = s->no_memory ? DF_SYSTEM : key_cells(s);
 
     /* Texts of key cells may lie in room, which lists want for themselves:
      * they are copied first. */
@@ -414,6 +428,7 @@ static enum df_status show_find(void *opaque, const char *text, size_t len,
 const struct df_present show_present = {
     .columns = show_columns,
     .key_columns = show_key_columns,
+    .has_numbers = show_has_numbers,
     .open = show_open,
     .close = show_close,
     .key = show_key,

@@ -109,17 +109,17 @@ bool value_take_part(struct bytes *key, struct buf *room, struct bytes *code)
     return false;
 }
 
-static bool number_cell(struct bytes code, struct buf *room,
-                        struct df_cell *cell)
+static enum df_status number_cell(struct bytes code, struct buf *room,
+                                  struct df_cell *cell)
 {
     if (!buf_reserve(room, decimal_decode_room(code.len))) {
-        return false;
+        return DF_SYSTEM;
     }
     cell->kind = DF_CELL_NUMBER;
     cell->data = room->data + room->len;
     cell->len = decimal_decode(code, room->data + room->len);
     room->len += cell->len;
-    return cell->len > 0;
+    return cell->len > 0 ? DF_OK : DF_STATE;
 }
 
 static struct df_cell cell_of(enum df_cell_kind kind, struct bytes b)
@@ -127,35 +127,41 @@ static struct df_cell cell_of(enum df_cell_kind kind, struct bytes b)
     return (struct df_cell){ .kind = kind, .data = b.data, .len = b.len };
 }
 
-bool value_cell(struct bytes code, struct buf *room, struct df_cell *cell)
+/* A code that is one byte, without the rest that there may not be. */
+static enum df_status lone_cell(struct df_cell *cell, enum df_cell_kind kind,
+                                const char *text, struct bytes rest)
+{
+    *cell = cell_of(kind, bytes_of_string(text));
+    return rest.len == 0 ? DF_OK : DF_STATE;
+}
+
+enum df_status value_cell(struct bytes code, struct buf *room,
+                          struct df_cell *cell)
 {
     struct bytes rest = code;
 
     if (code.len == 0 || code.data[0] > VALUE_GUARD) {
         *cell = cell_of(DF_CELL_TEXT, code);
-        return true;
+        return DF_OK;
     }
     rest.data++;
     rest.len--;
     switch (code.data[0]) {
     case CODE_NULL:
-        *cell = cell_of(DF_CELL_NULL, rest);
-        return rest.len == 0;
+        return lone_cell(cell, DF_CELL_NULL, "", rest);
     case CODE_FALSE:
-        *cell = cell_of(DF_CELL_JSON, bytes_of_string("false"));
-        return rest.len == 0;
+        return lone_cell(cell, DF_CELL_JSON, "false", rest);
     case CODE_TRUE:
-        *cell = cell_of(DF_CELL_JSON, bytes_of_string("true"));
-        return rest.len == 0;
+        return lone_cell(cell, DF_CELL_JSON, "true", rest);
     case CODE_NUMBER:
         return number_cell(rest, room, cell);
     case CODE_NESTED:
         *cell = cell_of(DF_CELL_JSON, rest);
-        return true;
+        return DF_OK;
     case VALUE_GUARD:
         *cell = cell_of(DF_CELL_TEXT, rest);
-        return true;
+        return DF_OK;
     default:
-        return false;
+        return DF_STATE;
     }
 }

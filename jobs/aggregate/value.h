@@ -46,8 +46,9 @@ bool value_append_part(struct buf *out, struct bytes code);
  * without memory. */
 bool value_take_part(struct bytes *key, struct buf *room, struct bytes *code);
 
-/* What a code shows; bytes are in the code or appended to room. False when
- * malformed or without memory. */
-bool value_cell(struct bytes code, struct buf *room, struct df_cell *cell);
+/* What a code shows; bytes are in the code or appended to room. DF_STATE when
+ * malformed, DF_SYSTEM without memory. */
+enum df_status value_cell(struct bytes code, struct buf *room,
+                          struct df_cell *cell) DF_MUST_CHECK;
 
 #endif

@@ -161,7 +161,8 @@ static unsigned read_key(struct mapper *m, const struct df_field *fields)
 static unsigned read_time(const struct dedup_config *c,
                           const struct df_field *field, int64_t *time)
 {
-    bool is_number = field->kind == DF_NUMBER && c->unit != INSTANT_ISO;
+    struct bytes text = bytes_of(field->data, field->len);
+    bool ok;
 
     if (field->kind == DF_ABSENT ||
         (field->kind == DF_TEXT && field->len == 0)) {
@@ -170,11 +171,12 @@ static unsigned read_time(const struct dedup_config *c,
     if (field->kind == DF_NULL) {
         return rejected(NULL_TIME);
     }
-    if ((field->kind != DF_TEXT && !is_number) ||
-        !instant_read(c->unit, bytes_of(field->data, field->len), time)) {
-        return rejected(UNREADABLE_TIME);
+    if (field->kind == DF_NUMBER) {
+        ok = c->unit != INSTANT_ISO && instant_read_number(text, time);
+    } else {
+        ok = field->kind == DF_TEXT && instant_read(c->unit, text, time);
     }
-    return DF_OUTCOME_PENDING;
+    return ok ? DF_OUTCOME_PENDING : rejected(UNREADABLE_TIME);
 }
 
 static unsigned read_record(void *mapper, const struct df_record *record,
@@ -199,7 +201,7 @@ static void begin(const void *config, struct df_clock *clock)
 {
     const struct dedup_config *c = config;
 
-    window_begin(&c->window, clock);
+    span_grid_begin(&c->grid, clock);
 }
 
 static enum df_tick tick(const void *config, struct df_clock *clock,
@@ -207,7 +209,7 @@ static enum df_tick tick(const void *config, struct df_clock *clock,
 {
     const struct dedup_config *c = config;
 
-    return window_tick(&c->window, clock, time);
+    return span_grid_tick(&c->grid, clock, time);
 }
 
 static enum df_tick look(const void *config, const struct df_clock *clock,
@@ -215,7 +217,7 @@ static enum df_tick look(const void *config, const struct df_clock *clock,
 {
     const struct dedup_config *c = config;
 
-    return window_look(&c->window, clock, time);
+    return span_grid_look(&c->grid, clock, time);
 }
 
 static int64_t span_of(const void *config, const struct df_clock *clock,
@@ -223,7 +225,7 @@ static int64_t span_of(const void *config, const struct df_clock *clock,
 {
     const struct dedup_config *c = config;
 
-    return window_span_of(&c->window, clock, time);
+    return span_grid_span_of(&c->grid, clock, time);
 }
 
 static const char *show_time(const void *config, int64_t time,
@@ -248,7 +250,7 @@ static bool was_perhaps_there(const struct dedup_config *c,
     if (!c->is_timed || !clock->has_seen || time > clock->latest) {
         return false;
     }
-    return c->window.has_max_ahead ||
+    return c->grid.has_max_ahead ||
            (!c->is_by_span && clock->earliest < clock->start);
 }
 

@@ -1,7 +1,7 @@
 /*
  * dedup.h: the first record of each key, by the rules of DESIGN.md section 7.
  *
- * A fold job: key.h says what a key is, instant.h what a time is, window.h
+ * A fold job: key.h says what a key is, instant.h what a time is, span_grid.h
  * which times are live, and the step in dedup.c what becomes of a record
  * whose key has a state. Order, threads and disk are the runtime's.
  */
@@ -10,13 +10,13 @@
 
 #include "deltafold/job.h"
 #include "jobs/dedup/instant.h"
-#include "jobs/dedup/window.h"
+#include "jobs/dedup/span_grid.h"
 
 extern const struct df_job dedup_job;
 
 /* Its config, for those who test or show it. */
 struct dedup_config {
-    char *key;               /* its columns as one text, cut up */
+    char *key;               /* names of its columns, each with a NUL */
     char *time;              /* the column */
     const char **columns;    /* pointing into those: key, then time */
     struct df_columns asked; /* what the runtime is told */
@@ -27,7 +27,7 @@ struct dedup_config {
     bool is_timed;
     bool is_by_span;
     enum instant_unit unit;
-    struct window window;
+    struct span_grid grid;
 };
 
 /* The step by itself: pure. */

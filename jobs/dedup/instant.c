@@ -3,14 +3,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/calendar.h"
+#include "base/number.h"
+
 enum {
     SECOND_US = 1000000,
     MINUTE_S = 60,
     HOUR_S = 3600,
     DAY_S = 86400,
-    OFFSET_HOURS_MAX = 23, /* of an ISO 8601 offset */
-    ERA_DAYS = 146097,     /* days of 400 years, after which all repeats */
-    EPOCH_DAYS = 719468    /* from 0000-03-01 to 1970-01-01 */
+    OFFSET_HOURS_MAX = 23 /* of an ISO 8601 offset */
 };
 
 bool instant_unit_of(const char *name, enum instant_unit *unit)
@@ -33,7 +34,6 @@ static bool is_digit(uint8_t byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Digits alone, at least one, up to INSTANT_MAX. */
 /* As few cannot be too much, not even of what are no digits. */
 enum { DIGITS_SAFE = 16 };
 
@@ -55,6 +55,7 @@ static bool read_few_digits(struct bytes text, int64_t *v)
     return true;
 }
 
+/* Digits alone, at least one, up to INSTANT_MAX. */
 static bool read_digits(struct bytes text, int64_t *v)
 {
     int64_t n = 0;
@@ -91,29 +92,44 @@ static bool read_integer(struct bytes text, int64_t *v)
     return true;
 }
 
+/* 0.DIGITS * 10^point, an integer of at most VALUE_DIGITS digits. */
+enum { VALUE_DIGITS = 19 /* as INSTANT_MAX has; they fit in 64 bits */ };
+
+static bool read_value(const struct number *n, int64_t *v)
+{
+    uint64_t value = 0;
+
+    for (size_t i = n->first; i < n->last; i++) {
+        if (n->literal[i] != '.') {
+            value = 10 * value + (uint64_t)(n->literal[i] - '0');
+        }
+    }
+    for (int64_t i = n->digits; i < n->point; i++) {
+        value *= 10;
+    }
+    if (value > INSTANT_MAX) {
+        return false;
+    }
+    *v = n->is_negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}
+
+bool instant_read_number(struct bytes literal, int64_t *instant)
+{
+    struct number n;
+
+    if (read_integer(literal, instant)) {
+        return true;
+    }
+    if (number_parse(literal, &n) != NUMBER_OK) {
+        return false;
+    }
+    *instant = 0;
+    return n.is_zero || (n.digits <= n.point && n.point <= VALUE_DIGITS &&
+                         read_value(&n, instant));
+}
+
 /* ---- ISO 8601 ---- */
-
-/* Days from 1970-01-01, in the calendar that all of ISO 8601 is in. Years
- * begin in March here, so that the leap day is the last of a year. */
-static int64_t days_of(int64_t year, int64_t month, int64_t day)
-{
-    int64_t y = month <= 2 ? year - 1 : year;
-    int64_t era = (y >= 0 ? y : y - 399) / 400;
-    int64_t of_era = y - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-
-    return era * ERA_DAYS + of_era * 365 + of_era / 4 - of_era / 100 +
-           of_year - EPOCH_DAYS;
-}
-
-static int64_t days_in(int64_t year, int64_t month)
-{
-    static const uint8_t days[] = { 31, 28, 31, 30, 31, 30,
-                                    31, 31, 30, 31, 30, 31 };
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-    return days[month - 1] + (month == 2 && leap ? 1 : 0);
-}
 
 /* What is left of a text that is being read. */
 struct cursor {
@@ -165,8 +181,8 @@ static int64_t date_days(struct cursor *c)
     expect(c, "-");
     month = number(c, 2, 1, 12);
     expect(c, "-");
-    day = number(c, 2, 1, days_in(year, month));
-    return days_of(year, month, day);
+    day = number(c, 2, 1, calendar_days_in(year, month));
+    return calendar_day(year, month, day);
 }
 
 /* Digits behind the point, in microseconds. */
@@ -244,27 +260,6 @@ bool instant_read(enum instant_unit unit, struct bytes text, int64_t *instant)
 
 /* ---- as text ---- */
 
-/* days_of the other way round. */
-static void date_of(int64_t days, int64_t *year, int64_t *month, int64_t *day)
-{
-    int64_t shifted = days + EPOCH_DAYS;
-    int64_t era = (shifted >= 0 ? shifted : shifted - ERA_DAYS + 1) / ERA_DAYS;
-    int64_t of_era = shifted - era * ERA_DAYS;
-    int64_t y =
-        (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * y + y / 4 - y / 100);
-    int64_t m = (5 * of_year + 2) / 153;
-
-    *day = of_year - (153 * m + 2) / 5 + 1;
-    *month = m < 10 ? m + 3 : m - 9;
-    *year = y + era * 400 + (*month <= 2 ? 1 : 0);
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-
 static void iso_text(char out[INSTANT_TEXT], int64_t instant)
 {
     int64_t s = floor_div(instant, SECOND_US);
@@ -276,7 +271,7 @@ static void iso_text(char out[INSTANT_TEXT], int64_t instant)
     int64_t day;
     int len;
 
-    date_of(days, &year, &month, &day);
+    calendar_date(days, &year, &month, &day);
     len = snprintf(out, INSTANT_TEXT,
                    "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64
                    ":%02" PRId64 ":%02" PRId64,

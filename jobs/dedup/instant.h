@@ -39,6 +39,10 @@ bool instant_unit_of(const char *name, enum instant_unit *unit);
  */
 bool instant_read(enum instant_unit unit, struct bytes text, int64_t *instant);
 
+/* Reads a number of JSON, in a unit that is not `iso`, by its value: 100,
+ * 100.0 and 1e2 are one instant, 1.5 is none. */
+bool instant_read_number(struct bytes literal, int64_t *instant);
+
 /* As instant_read takes it; ISO in UTC. */
 enum { INSTANT_TEXT = DF_TIME_TEXT };
 const char *instant_text(char out[INSTANT_TEXT], enum instant_unit unit,

@@ -5,6 +5,9 @@ enum {
     LENGTH_LONG = 255, /* 32 bits follow */
     LENGTH_ROOM = 5
 };
+_Static_assert(1 + LENGTH_ROOM <=
+                   (DF_FOLD_KEY_MAX - DF_KEY_MAX) / DF_COLUMNS_MAX,
+               "a column's kind and length have room");
 
 static uint8_t kind_byte(enum df_kind kind)
 {
@@ -58,15 +61,17 @@ static size_t put_value(uint8_t *to, const struct df_field *f)
     return f->len;
 }
 
-static void append_field(struct buf *out, const struct df_field *f, bool alone,
-                         bool is_whole)
+/* Returns the length of the value. */
+static size_t append_field(struct buf *out, const struct df_field *f,
+                           bool alone, bool is_whole)
 {
     uint8_t *at = out->data + out->len;
     size_t len;
 
     *at++ = is_whole ? 'w' : kind_byte(f->kind);
     if (alone) {
-        at += put_value(at, f);
+        len = put_value(at, f);
+        at += len;
     } else {
         /* The value first, for a number's length comes with it. */
         len = put_value(at + LENGTH_ROOM, f);
@@ -74,36 +79,32 @@ static void append_field(struct buf *out, const struct df_field *f, bool alone,
         at += (len <= LENGTH_SHORT_MAX ? 1 : LENGTH_ROOM) + len;
     }
     out->len = (size_t)(at - out->data);
+    return len;
 }
 
-bool key_append_field(struct buf *out, const struct df_field *field,
-                      bool alone, bool is_whole)
+enum key_result key_append_field(struct buf *out, const struct df_field *field,
+                                 bool alone, bool is_whole, size_t *len)
 {
-    if (field->len > DF_FOLD_KEY_MAX ||
-        !buf_reserve(out, DF_NUMBER_ROOM(field->len) + 1 + LENGTH_ROOM)) {
-        return false;
+    if (field->len > DF_KEY_MAX) {
+        return KEY_TOO_LONG;
     }
-    append_field(out, field, alone, is_whole);
-    return true;
+    if (!buf_reserve(out, DF_NUMBER_ROOM(field->len) + 1 + LENGTH_ROOM)) {
+        return KEY_NO_MEMORY;
+    }
+    *len += append_field(out, field, alone, is_whole);
+    return *len <= DF_KEY_MAX ? KEY_OK : KEY_TOO_LONG;
 }
 
 enum key_result key_append(struct buf *out, const struct df_field *fields,
                            size_t n, bool is_whole)
 {
-    size_t before = out->len;
+    enum key_result result = KEY_OK;
+    size_t len = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (fields[i].len > DF_FOLD_KEY_MAX) {
-            return KEY_TOO_LONG;
-        }
-        if (!key_append_field(out, &fields[i], n == 1, is_whole)) {
-            return KEY_NO_MEMORY;
-        }
-        if (out->len - before > DF_FOLD_KEY_MAX) {
-            return KEY_TOO_LONG;
-        }
+    for (size_t i = 0; result == KEY_OK && i < n; i++) {
+        result = key_append_field(out, &fields[i], n == 1, is_whole, &len);
     }
-    return KEY_OK;
+    return result;
 }
 
 static bool take_length(struct bytes *key, size_t *len)

@@ -22,16 +22,17 @@
 /* Appends the key of n fields, none of which is absent or null. */
 enum key_result {
     KEY_OK,
-    KEY_TOO_LONG, /* more than DF_FOLD_KEY_MAX bytes */
+    KEY_TOO_LONG, /* a value, or all together, has more than DF_KEY_MAX bytes
+                   */
     KEY_NO_MEMORY
 };
 enum key_result key_append(struct buf *out, const struct df_field *fields,
                            size_t n, bool is_whole);
 
-/* Appends one field, alone or as one of several; false when it is too long or
- * memory runs out. */
-bool key_append_field(struct buf *out, const struct df_field *field,
-                      bool alone, bool is_whole);
+/* Appends one field, alone or as one of several, and adds the length of its
+ * value to *len. */
+enum key_result key_append_field(struct buf *out, const struct df_field *field,
+                                 bool alone, bool is_whole, size_t *len);
 
 /* Takes the next field off a key; `alone`: it is the only one. False when
  * the key is malformed. */

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "jobs/column_list.h"
+
 enum option {
     KEY,
     TIME,
@@ -30,9 +32,9 @@ const struct df_option dedup_options[] = {
     [UNIT] = { .name = "unit",
                .initial = "",
                .values = "s|ms|us|iso",
-               .help = "integers since 1970 in that unit, or ISO 8601 with "
-                       "offset; "
-                       "initially s" },
+               .help = "integers since 1970 in that unit, digits in csv, of "
+                       "any spelling (1e2, 100.0) as numbers of ndjson; or "
+                       "ISO 8601 with offset; initially s" },
     [EXPIRE] = { .name = "expire",
                  .initial = "",
                  .values = "DURATION",
@@ -91,40 +93,6 @@ static enum df_status bad(const struct df_settings *s, enum option o,
 
 /* ---- columns ---- */
 
-/* One name off a comma list; one that has a comma, a blank or a quote in it
- * stands in double quotes, as in csv. Names are unquoted where they are; *at
- * moves behind. NULL when the list is malformed. */
-static char *take_name(char **at)
-{
-    char *name = *at;
-    char *to = name;
-    char *from = name;
-
-    if (*from != '"') {
-        from += strcspn(from, ",\"");
-        to = from;
-    } else {
-        for (from++; *from != '\0'; from++) {
-            if (*from == '"' && *++from != '"') {
-                break;
-            }
-            *to++ = *from;
-        }
-        if (from[-1] != '"') {
-            return NULL;
-        }
-    }
-    if ((*from != ',' && *from != '\0') || to == name) {
-        return NULL;
-    }
-    *at = *from == ',' ? from + 1 : from;
-    if (*from == ',' && from[1] == '\0') {
-        return NULL; /* a comma, and nothing behind it */
-    }
-    *to = '\0';
-    return name;
-}
-
 static bool is_repeated(const struct dedup_config *c)
 {
     for (size_t i = 0; i + 1 < c->key_count; i++) {
@@ -135,36 +103,48 @@ static bool is_repeated(const struct dedup_config *c)
     return false;
 }
 
+/* The next column of the key; its name goes to names, with a NUL. */
+static enum df_status take_column(struct dedup_config *c,
+                                  const struct df_settings *s,
+                                  struct bytes *text, struct buf *names,
+                                  struct df_error *err)
+{
+    struct column_list_item item;
+    enum df_status status = column_list_take(
+        dedup_options[KEY].name, COLUMN_LIST_NAMES, text, names, &item, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    if (c->key_count == DF_COLUMNS_MAX - 1) {
+        return bad(s, KEY, "has more than 63 columns", err);
+    }
+    names->data[names->len++] = '\0';
+    c->columns[c->key_count++] = (const char *)item.name.data;
+    return is_repeated(c) ? bad(s, KEY, "names a column twice", err) : DF_OK;
+}
+
 static enum df_status read_key(struct dedup_config *c,
                                const struct df_settings *s,
                                struct df_error *err)
 {
-    char *at;
+    struct bytes text = bytes_of_string(value(s, KEY));
+    struct buf names = { 0 };
+    enum df_status status = DF_OK;
 
-    c->key = strdup(value(s, KEY));
+    c->key = malloc(text.len + 1);
     c->time = strdup(value(s, TIME));
     c->columns = calloc(DF_COLUMNS_MAX, sizeof(const char *));
     if (c->key == NULL || c->time == NULL || c->columns == NULL) {
         return error_no_memory(err);
     }
-    for (at = c->key; *at != '\0';) {
-        char *name = take_name(&at);
-
-        if (name == NULL) {
-            return bad(s, KEY,
-                       "is no list of columns: part them by commas, and write "
-                       "one that has a comma or quote in double quotes",
-                       err);
-        }
-        if (c->key_count == DF_COLUMNS_MAX - 1) {
-            return bad(s, KEY, "has more than 63 columns", err);
-        }
-        c->columns[c->key_count++] = name;
-        if (is_repeated(c)) {
-            return bad(s, KEY, "names a column twice", err);
-        }
+    /* No longer than the text: a NUL for each comma, and one more. */
+    names.data = (uint8_t *)c->key;
+    names.capacity = text.len + 1;
+    while (status == DF_OK && text.len > 0) {
+        status = take_column(c, s, &text, &names, err);
     }
-    return DF_OK;
+    return status;
 }
 
 /* ---- time ---- */
@@ -209,8 +189,8 @@ static enum df_status read_period(struct dedup_config *c,
                          "ever",
                          value(s, TIME));
     }
-    status = read_stretch(c, s, EXPIRE, &c->window.period, err);
-    if (status == DF_OK && c->window.period == 0) {
+    status = read_stretch(c, s, EXPIRE, &c->grid.period, err);
+    if (status == DF_OK && c->grid.period == 0) {
         return bad(s, EXPIRE, "must be longer than nothing", err);
     }
     return status;
@@ -222,17 +202,17 @@ static enum df_status read_span(struct dedup_config *c,
 {
     enum df_status status = DF_OK;
 
-    c->window.span = 1;
+    c->grid.span = 1;
     if (c->unit == INSTANT_ISO) {
-        c->window.span = c->window.period < 1000000 ? 1 : 1000000;
+        c->grid.span = c->grid.period < 1000000 ? 1 : 1000000;
     }
     if (is_given(s, SPAN)) {
-        status = read_stretch(c, s, SPAN, &c->window.span, err);
+        status = read_stretch(c, s, SPAN, &c->grid.span, err);
     }
-    if (status == DF_OK && c->window.span == 0) {
+    if (status == DF_OK && c->grid.span == 0) {
         return bad(s, SPAN, "must be longer than nothing", err);
     }
-    if (status == DF_OK && c->window.span > c->window.period) {
+    if (status == DF_OK && c->grid.span > c->grid.period) {
         return bad(s, SPAN, "is longer than expire=", err);
     }
     return status;
@@ -242,10 +222,10 @@ static enum df_status read_reference(struct dedup_config *c,
                                      const struct df_settings *s,
                                      struct df_error *err)
 {
-    c->window.has_reference = is_given(s, REFERENCE);
-    if (!c->window.has_reference ||
+    c->grid.has_reference = is_given(s, REFERENCE);
+    if (!c->grid.has_reference ||
         instant_read(c->unit, bytes_of_string(value(s, REFERENCE)),
-                     &c->window.reference)) {
+                     &c->grid.reference)) {
         return DF_OK;
     }
     return bad(s, REFERENCE,
@@ -287,9 +267,9 @@ static enum df_status read_timed(struct dedup_config *c,
     if (status == DF_OK) {
         status = read_identity(c, s, err);
     }
-    c->window.has_max_ahead = is_given(s, MAX_AHEAD);
-    if (status == DF_OK && c->window.has_max_ahead) {
-        status = read_stretch(c, s, MAX_AHEAD, &c->window.max_ahead, err);
+    c->grid.has_max_ahead = is_given(s, MAX_AHEAD);
+    if (status == DF_OK && c->grid.has_max_ahead) {
+        status = read_stretch(c, s, MAX_AHEAD, &c->grid.max_ahead, err);
     }
     return status;
 }

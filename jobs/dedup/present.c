@@ -5,15 +5,18 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/json_text.h"
+#include "base/tsv.h"
 #include "jobs/dedup/dedup.h"
 #include "jobs/dedup/key.h"
+#include "jobs/typed.h"
 
 enum { NUMBER_TEXT = 24 /* a 64-bit integer */ };
 
 struct presenter {
     const struct dedup_config *config;
     struct buf key;  /* of the line at hand */
+    bool no_memory;  /* for it */
     struct buf text; /* what cells are made of */
     struct buf found;
     char copies[NUMBER_TEXT];
@@ -37,6 +40,18 @@ static unsigned key_columns(const void *config)
     size_t n = c->key_count > 0 ? c->key_count : 1;
 
     return (unsigned)n + (c->is_by_span ? 1 : 0);
+}
+
+/* The key's columns, the span, copies, the time. */
+static bool has_numbers(const void *config, unsigned i)
+{
+    const struct dedup_config *c = config;
+    size_t n = c->key_count > 0 ? c->key_count : 1;
+
+    if (i < n) {
+        return c->key_count > 0 && c->is_ndjson;
+    }
+    return i == n + (c->is_by_span ? 1 : 0) || c->unit != INSTANT_ISO;
 }
 
 static void close_presenter(void *presenter)
@@ -79,9 +94,8 @@ static bool begin_key(void *presenter, const uint8_t *key, size_t len)
     uint8_t kind = p->config->is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
 
     buf_reset(&p->key);
-    /* Without memory the key is short, and cells says so. */
-    return len > 0 && key[0] == kind &&
-           (buf_append(&p->key, key, len) || true);
+    p->no_memory = !buf_append(&p->key, key, len);
+    return len > 0 && key[0] == kind;
 }
 
 static enum df_status take_row(void *presenter, const uint8_t *element,
@@ -101,51 +115,14 @@ static enum df_status take_row(void *presenter, const uint8_t *element,
 
 /* ---- JSON ---- */
 
-static bool is_json_number(struct bytes text)
+static enum df_status has_memory(bool ok)
 {
-    uint8_t room[DF_NUMBER_ROOM(64)];
-
-    /* Longer ones are not mistaken for numbers by people either. */
-    return text.len <= 64 &&
-           df_number_canonical(text.data, text.len, room) > 0;
-}
-
-/* Whether find would take the text for something else. */
-static bool is_ambiguous(const struct dedup_config *c, struct bytes text)
-{
-    return c->is_ndjson &&
-           (is_json_number(text) ||
-            (text.len > 0 && strchr("\"[{", text.data[0]) != NULL) ||
-            bytes_equal(text, bytes_of_string("true")) ||
-            bytes_equal(text, bytes_of_string("false")));
-}
-
-static bool append_quoted(struct buf *out, struct bytes text)
-{
-    bool ok = buf_append_byte(out, '"');
-
-    for (size_t i = 0; ok && i < text.len;) {
-        uint8_t byte = text.data[i];
-        uint32_t point;
-        size_t n = utf8_decode(text.data + i, text.len - i, &point);
-
-        if (byte == '"' || byte == '\\') {
-            ok = buf_append_byte(out, '\\') && buf_append_byte(out, byte);
-        } else if (byte < 0x20) {
-            ok = buf_printf(out, "\\u%04x", byte);
-        } else if (point == UTF8_BAD) {
-            ok = buf_append_string(out, "\xEF\xBF\xBD");
-        } else {
-            ok = buf_append(out, text.data + i, n);
-        }
-        i += n;
-    }
-    return ok && buf_append_byte(out, '"');
+    return ok ? DF_OK : DF_SYSTEM;
 }
 
 /* A whole record of csv or tsv, as an object of texts: names and values,
  * each after its length in eight bytes. */
-static bool append_record(struct buf *out, struct bytes whole)
+static enum df_status append_record(struct buf *out, struct bytes whole)
 {
     bool ok = buf_append_byte(out, '{');
 
@@ -153,13 +130,13 @@ static bool append_record(struct buf *out, struct bytes whole)
         uint64_t len = load_be64(whole.data);
 
         if (len > whole.len - 8) {
-            return false;
+            return DF_STATE;
         }
         ok = (i == 0 || buf_append_byte(out, i % 2 == 0 ? ',' : ':')) &&
-             append_quoted(out, bytes_of(whole.data + 8, (size_t)len));
+             json_text_append(out, bytes_of(whole.data + 8, (size_t)len));
         whole = bytes_of(whole.data + 8 + len, whole.len - 8 - (size_t)len);
     }
-    return ok && buf_append_byte(out, '}');
+    return has_memory(ok && buf_append_byte(out, '}'));
 }
 
 /* ---- cells ---- */
@@ -171,8 +148,9 @@ struct stretch {
     size_t end;
 };
 
-static bool put_part(struct presenter *p, const struct key_part *part,
-                     enum df_cell_kind *kind)
+static enum df_status put_part(struct presenter *p,
+                               const struct key_part *part,
+                               enum df_cell_kind *kind)
 {
     const struct dedup_config *c = p->config;
 
@@ -182,9 +160,9 @@ static bool put_part(struct presenter *p, const struct key_part *part,
         *kind = DF_CELL_NUMBER;
         break;
     case 'f':
-        return buf_append_string(&p->text, "false");
+        return has_memory(buf_append_string(&p->text, "false"));
     case 'y':
-        return buf_append_string(&p->text, "true");
+        return has_memory(buf_append_string(&p->text, "true"));
     case 'w':
         if (c->is_table) {
             return append_record(&p->text, part->value);
@@ -192,15 +170,15 @@ static bool put_part(struct presenter *p, const struct key_part *part,
         *kind = c->is_ndjson ? DF_CELL_JSON : DF_CELL_TEXT;
         break;
     case 't':
-        if (is_ambiguous(c, part->value)) {
-            return append_quoted(&p->text, part->value);
+        if (c->is_ndjson && typed_is_ambiguous(part->value)) {
+            return has_memory(json_text_append(&p->text, part->value));
         }
         *kind = DF_CELL_TEXT;
         break;
     default:
         break;
     }
-    return buf_append(&p->text, part->value.data, part->value.len);
+    return has_memory(buf_append(&p->text, part->value.data, part->value.len));
 }
 
 static void set_cell(struct df_cell *cell, enum df_cell_kind kind,
@@ -220,27 +198,27 @@ static enum df_cell_kind instant_kind(const struct dedup_config *c)
     return c->unit == INSTANT_ISO ? DF_CELL_TEXT : DF_CELL_NUMBER;
 }
 
-/* The key's own columns; false where the key is none that the job writes. */
-static bool put_key(struct presenter *p, struct bytes key, size_t n)
+/* The key's own columns. */
+static enum df_status put_key(struct presenter *p, struct bytes key, size_t n)
 {
     struct stretch parts[DF_COLUMNS_MAX];
+    enum df_status status = DF_OK;
 
     buf_reset(&p->text);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
         struct key_part part;
 
         parts[i].begin = p->text.len;
-        if (!key_next(&key, n == 1, &part) ||
-            !put_part(p, &part, &parts[i].kind)) {
-            return false;
-        }
+        status = key_next(&key, n == 1, &part)
+                     ? put_part(p, &part, &parts[i].kind)
+                     : DF_STATE;
         parts[i].end = p->text.len;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
         set_cell(&p->cells[i], parts[i].kind, p->text.data + parts[i].begin,
                  parts[i].end - parts[i].begin);
     }
-    return key.len == 0;
+    return status == DF_OK && key.len > 0 ? DF_STATE : status;
 }
 
 static int64_t span_of(const uint8_t *key)
@@ -255,10 +233,15 @@ static enum df_status make_cells(void *presenter, const struct df_cell **cells)
     size_t head = c->is_by_span ? DF_FOLD_SPAN_HEAD : 1;
     size_t n = c->key_count > 0 ? c->key_count : 1;
 
+    enum df_status status;
+
     *cells = p->cells;
-    if (p->key.len < head ||
-        !put_key(p, bytes_of(p->key.data + head, p->key.len - head), n)) {
-        return DF_STATE;
+    if (p->no_memory || p->key.len < head) {
+        return p->no_memory ? DF_SYSTEM : DF_STATE;
+    }
+    status = put_key(p, bytes_of(p->key.data + head, p->key.len - head), n);
+    if (status != DF_OK) {
+        return status;
     }
     if (c->is_by_span) {
         (void)instant_text(p->span, c->unit, span_of(p->key.data));
@@ -272,113 +255,6 @@ static enum df_status make_cells(void *presenter, const struct df_cell **cells)
 }
 
 /* ---- finding ---- */
-
-/* Takes a cell off a text, up to a TAB, without its escapes. */
-static bool take_cell(struct bytes *text, struct buf *out, bool *more)
-{
-    size_t i = 0;
-    bool ok = true;
-
-    buf_reset(out);
-    for (; ok && i < text->len && text->data[i] != '\t'; i++) {
-        uint8_t byte = text->data[i];
-
-        if (byte == '\\' && i + 1 < text->len) {
-            static const char from[] = "tnr\\";
-            static const char to[] = "\t\n\r\\";
-            const char *at = strchr(from, text->data[i + 1]);
-
-            if (at != NULL && *at != '\0') {
-                byte = (uint8_t)to[at - from];
-                i++;
-            }
-        }
-        ok = buf_append_byte(out, byte);
-    }
-    *more = i < text->len;
-    i += *more ? 1 : 0;
-    *text = bytes_of(text->data + i, text->len - i);
-    return ok;
-}
-
-static bool hex4(struct bytes b, uint32_t *v)
-{
-    *v = 0;
-    for (size_t i = 0; i < 4; i++) {
-        static const char digits[] = "0123456789abcdef";
-        const char *at = i < b.len && b.data[i] != 0
-                             ? strchr(digits, b.data[i] | 0x20)
-                             : NULL;
-
-        if (at == NULL) {
-            return false;
-        }
-        *v = *v << 4 | (uint32_t)(at - digits);
-    }
-    return true;
-}
-
-/* The text between the quotes of a JSON string, unescaped in place; false
- * where it is none. Pairs of surrogates are not needed: nothing here
- * writes them. */
-static bool unquote(struct buf *b)
-{
-    static const char from[] = "\"\\/bfnrt";
-    static const char to[] = "\"\\/\b\f\n\r\t";
-    size_t len = 0;
-    size_t i = 1;
-
-    for (; i < b->len && b->data[i] != '"'; i++) {
-        const char *at;
-        uint32_t point;
-
-        if (b->data[i] != '\\') {
-            b->data[len++] = b->data[i];
-            continue;
-        }
-        i++;
-        at = i < b->len && b->data[i] != 0 ? strchr(from, b->data[i]) : NULL;
-        if (at != NULL) {
-            b->data[len++] = (uint8_t)to[at - from];
-        } else if (i < b->len && b->data[i] == 'u' &&
-                   hex4(bytes_of(b->data + i + 1, b->len - i - 1), &point)) {
-            len += utf8_put(b->data + len, point);
-            i += 4;
-        } else {
-            return false;
-        }
-    }
-    if (i + 1 != b->len) {
-        return false;
-    }
-    b->len = len;
-    return true;
-}
-
-/* What a cell means: in ndjson a number, true, false, an array or object, or
- * a text in quotes; everything else is the text that it is. */
-static bool field_of(const struct dedup_config *c, struct buf *cell,
-                     struct df_field *f)
-{
-    struct bytes b = buf_bytes(cell);
-
-    f->kind = DF_TEXT;
-    if (c->is_ndjson && is_json_number(b)) {
-        f->kind = DF_NUMBER;
-    } else if (c->is_ndjson && bytes_equal(b, bytes_of_string("true"))) {
-        f->kind = DF_TRUE;
-    } else if (c->is_ndjson && bytes_equal(b, bytes_of_string("false"))) {
-        f->kind = DF_FALSE;
-    } else if (c->is_ndjson && b.len > 0 && strchr("[{", b.data[0]) != NULL) {
-        f->kind = DF_NESTED;
-    } else if (c->is_ndjson && b.len > 0 && b.data[0] == '"' &&
-               !unquote(cell)) {
-        return false;
-    }
-    f->data = cell->data;
-    f->len = cell->len;
-    return true;
-}
 
 static enum df_status find_span(struct presenter *p, struct bytes text,
                                 struct df_error *err)
@@ -398,21 +274,41 @@ static enum df_status wrong_columns(const struct presenter *p,
                                     const char *text, size_t len,
                                     struct df_error *err)
 {
+    unsigned n = key_columns(p->config);
     struct shown s;
 
     return error_set(err, DF_USAGE,
-                     "'%s' is no key of this view: give %u columns, a TAB "
-                     "between them, as export shows them",
-                     shown(&s, bytes_of(text, len)), key_columns(p->config));
+                     "KEY '%s': a key of this view has %u column%s%s",
+                     shown(&s, bytes_of(text, len)), n, n == 1 ? "" : "s",
+                     n == 1 ? "; a TAB in it is written \\t"
+                            : ", with a TAB between, as export shows them");
 }
 
-/* Appends one field of n to the key that is sought. */
-static bool append_part(struct presenter *p, size_t n, bool is_whole)
+/* Appends one column of n to the key that is sought. */
+static enum df_status append_column(struct presenter *p, struct bytes column,
+                                    size_t n, struct df_error *err)
 {
+    const struct dedup_config *c = p->config;
     struct df_field f;
+    size_t len = 0;
+    enum df_status status =
+        typed_read(&p->text, column, c->is_ndjson, &f, err);
 
-    return field_of(p->config, &p->text, &f) &&
-           key_append_field(&p->found, &f, n == 1, is_whole);
+    if (status != DF_OK) {
+        return status;
+    }
+    if (f.kind == DF_NULL) {
+        return typed_refuse(column, "is null, which no key is", err);
+    }
+    switch (key_append_field(&p->found, &f, n == 1, c->key_count == 0, &len)) {
+    case KEY_TOO_LONG:
+        return typed_refuse(column, "is longer than a key can be", err);
+    case KEY_NO_MEMORY:
+        return error_no_memory(err);
+    case KEY_OK:
+        break;
+    }
+    return DF_OK;
 }
 
 static enum df_status find_key(void *presenter, const char *text, size_t len,
@@ -437,19 +333,15 @@ static enum df_status find_key(void *presenter, const char *text, size_t len,
         return error_no_memory(err);
     }
     p->found.data[0] = c->is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
-    for (size_t i = 0; i < n; i++) {
-        if (!more || !take_cell(&rest, &p->text, &more) ||
-            !append_part(p, n, c->key_count == 0)) {
-            return wrong_columns(p, text, len, err);
-        }
+    for (size_t i = 0; status == DF_OK && i < n; i++) {
+        status = more ? append_column(p, tsv_take(&rest, &more), n, err)
+                      : wrong_columns(p, text, len, err);
     }
-    if (c->is_by_span) {
-        status =
-            more ? find_span(p, rest, err) : wrong_columns(p, text, len, err);
-        more = false;
-    }
-    if (status == DF_OK && more) {
+    if (status == DF_OK && more != c->is_by_span) {
         status = wrong_columns(p, text, len, err);
+    }
+    if (status == DF_OK && c->is_by_span) {
+        status = find_span(p, rest, err);
     }
     *key = p->found.data;
     *key_len = p->found.len;
@@ -459,6 +351,7 @@ static enum df_status find_key(void *presenter, const char *text, size_t len,
 const struct df_present dedup_present = {
     .columns = columns,
     .key_columns = key_columns,
+    .has_numbers = has_numbers,
     .open = open_presenter,
     .close = close_presenter,
     .key = begin_key,

@@ -155,28 +155,23 @@ static const struct html_index_path avx512 = { "avx512", fill_avx512 };
 
 #endif
 
+static const struct cpu_path list[] = {
+#if CPU_X86
+    { CPU_AVX512, &avx512 },
+    { CPU_AVX2, &avx2 },
+#endif
+    { CPU_PORTABLE, &portable },
+};
+static struct cpu_paths paths = { .list = list };
+
 const struct html_index_path *html_index_path(size_t i)
 {
-    const struct html_index_path *paths[3];
-    size_t n = 0;
-
-#if CPU_X86
-    if (cpu_has_avx512()) {
-        paths[n++] = &avx512;
-    }
-    if (cpu_has_avx2()) {
-        paths[n++] = &avx2;
-    }
-#endif
-    paths[n++] = &portable;
-    return i < n ? paths[i] : NULL;
+    return cpu_path(&paths, i);
 }
-
-static const struct html_index_path *preferred;
 
 void html_index_prefer(const struct html_index_path *path)
 {
-    preferred = path;
+    paths.preferred = path;
 }
 
 void html_index_open(struct html_index *x, struct bytes page)
@@ -192,8 +187,7 @@ void html_index_open(struct html_index *x, struct bytes page)
 
 void html_index_move(struct html_index *x, size_t at)
 {
-    const struct html_index_path *path =
-        preferred != NULL ? preferred : html_index_path(0);
+    const struct html_index_path *path = cpu_best(&paths);
     size_t left = x->page.len - at;
     size_t steps = left < HTML_INDEX_SPAN
                        ? (left + HTML_INDEX_STEP - 1) / HTML_INDEX_STEP

@@ -374,31 +374,26 @@ static const struct vector_path avx512 = {
 
 #endif
 
+static const struct cpu_path list[] = {
+#if CPU_X86
+    { CPU_AVX512_VBMI2, &avx512 },
+    { CPU_AVX2, &avx2 },
+#endif
+    { CPU_PORTABLE, &portable },
+};
+static struct cpu_paths paths = { .list = list };
+
 const struct vector_path *vector_path(size_t i)
 {
-    const struct vector_path *paths[3];
-    size_t n = 0;
-
-#if CPU_X86
-    if (cpu_has_avx512_vbmi2()) {
-        paths[n++] = &avx512;
-    }
-    if (cpu_has_avx2()) {
-        paths[n++] = &avx2;
-    }
-#endif
-    paths[n++] = &portable;
-    return i < n ? paths[i] : NULL;
+    return cpu_path(&paths, i);
 }
-
-static const struct vector_path *preferred;
 
 const struct vector_path *vector_best(void)
 {
-    return preferred != NULL ? preferred : vector_path(0);
+    return cpu_best(&paths);
 }
 
 void vector_prefer(const struct vector_path *path)
 {
-    preferred = path;
+    paths.preferred = path;
 }

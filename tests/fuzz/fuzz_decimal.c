@@ -73,7 +73,7 @@ static void check_foreign(struct bytes code)
     struct bytes rest = code;
     struct bytes part;
 
-    (void)value_cell(code, &room, &cell);
+    (void)(value_cell(code, &room, &cell) == DF_OK);
     buf_reset(&room);
     while (rest.len > 0 && value_take_part(&rest, &room, &part)) {
         (void)part;

@@ -1,10 +1,11 @@
-#include "jobs/aggregate/list.h"
+#include "jobs/column_list.h"
 
 #include <assert.h>
 
-static bool is_special(uint8_t byte)
+static bool is_special(uint8_t byte, enum column_list_kind kind)
 {
-    return byte == ',' || byte == ':' || byte == '"' || byte <= ' ';
+    return byte == ',' || byte == '"' ||
+           (kind != COLUMN_LIST_NAMES && (byte == ':' || byte <= ' '));
 }
 
 static struct bytes skip(struct bytes b, size_t n)
@@ -12,12 +13,12 @@ static struct bytes skip(struct bytes b, size_t n)
     return bytes_of(b.data + n, b.len - n);
 }
 
-/* Bytes up to a comma or a colon. */
-static struct bytes plain_word(struct bytes text)
+/* Bytes up to what ends a name without quotes. */
+static struct bytes plain_word(struct bytes text, enum column_list_kind kind)
 {
     size_t n = 0;
 
-    while (n < text.len && !is_special(text.data[n])) {
+    while (n < text.len && !is_special(text.data[n], kind)) {
         n++;
     }
     return bytes_of(text.data, n);
@@ -50,8 +51,9 @@ static enum df_status take_quoted(const char *option, struct bytes *text,
                      option, shown(&(struct shown){ 0 }, *text));
 }
 
-static enum df_status take_name(const char *option, struct bytes *text,
-                                struct buf *room, struct list_item *item,
+static enum df_status take_name(const char *option, enum column_list_kind kind,
+                                struct bytes *text, struct buf *room,
+                                struct column_list_item *item,
                                 struct df_error *err)
 {
     enum df_status status = DF_OK;
@@ -61,11 +63,12 @@ static enum df_status take_name(const char *option, struct bytes *text,
     if (text->len > 0 && text->data[0] == '"') {
         status = take_quoted(option, text, room, err);
     } else {
-        word = plain_word(*text);
+        word = plain_word(*text, kind);
         if (word.len == 0) {
             return unclear(option, *text, err);
         }
-        item->is_star = word.len == 1 && word.data[0] == '*';
+        item->is_star =
+            kind != COLUMN_LIST_NAMES && word.len == 1 && word.data[0] == '*';
         memcpy(room->data + room->len, word.data, word.len);
         room->len += word.len;
         *text = skip(*text, word.len);
@@ -80,7 +83,7 @@ static bool begins_with(struct bytes b, char c)
 }
 
 /* Digits and a colon in front of a name. */
-static void take_before(struct bytes *text, struct list_item *item)
+static void take_before(struct bytes *text, struct column_list_item *item)
 {
     size_t n = 0;
 
@@ -93,23 +96,32 @@ static void take_before(struct bytes *text, struct list_item *item)
     }
 }
 
-enum df_status list_take(const char *option, bool is_numbered,
-                         struct bytes *text, struct buf *room,
-                         struct list_item *item, struct df_error *err)
+/* A colon and what stands behind it. */
+static void take_behind(struct bytes *text, struct column_list_item *item)
+{
+    if (begins_with(*text, ':')) {
+        *text = skip(*text, 1);
+        item->behind = plain_word(*text, COLUMN_LIST_SCALED);
+        *text = skip(*text, item->behind.len);
+    }
+}
+
+enum df_status column_list_take(const char *option, enum column_list_kind kind,
+                                struct bytes *text, struct buf *room,
+                                struct column_list_item *item,
+                                struct df_error *err)
 {
     const struct bytes whole = *text;
     enum df_status status;
 
     assert(room->capacity - room->len >= text->len);
-    *item = (struct list_item){ 0 };
-    if (is_numbered) {
+    *item = (struct column_list_item){ 0 };
+    if (kind == COLUMN_LIST_COUNTED) {
         take_before(text, item);
     }
-    status = take_name(option, text, room, item, err);
-    if (status == DF_OK && begins_with(*text, ':')) {
-        *text = skip(*text, 1);
-        item->behind = plain_word(*text);
-        *text = skip(*text, item->behind.len);
+    status = take_name(option, kind, text, room, item, err);
+    if (status == DF_OK && kind != COLUMN_LIST_NAMES) {
+        take_behind(text, item);
     }
     if (status != DF_OK || text->len == 0) {
         return status;
@@ -121,9 +133,10 @@ enum df_status list_take(const char *option, bool is_numbered,
     return DF_OK;
 }
 
-bool list_append_name(struct buf *out, struct bytes name)
+bool column_list_append_name(struct buf *out, struct bytes name)
 {
-    bool quoted = name.len == 0 || plain_word(name).len < name.len ||
+    bool quoted = name.len == 0 ||
+                  plain_word(name, COLUMN_LIST_SCALED).len < name.len ||
                   bytes_equal(name, bytes_of_string("*"));
     bool ok = !quoted || buf_append_byte(out, '"');
 

@@ -1,5 +1,5 @@
 /*
- * window.h: which instants are live. Pure arithmetic, after DESIGN.md
+ * span_grid.h: which instants are live. Pure arithmetic, after DESIGN.md
  * section 7.
  *
  * Time is cut into spans of length S by a grid through G = R - P, R being
@@ -19,12 +19,12 @@
  * Where that places the expiry point is part of the state of a view
  * (struct df_clock): a restart never moves it back, and no clock is asked.
  */
-#ifndef JOBS_DEDUP_WINDOW_H
-#define JOBS_DEDUP_WINDOW_H
+#ifndef JOBS_DEDUP_SPAN_GRID_H
+#define JOBS_DEDUP_SPAN_GRID_H
 
 #include "deltafold/job.h"
 
-struct window {
+struct span_grid {
     int64_t period;     /* P, 1 to INSTANT_MAX / 8 */
     int64_t span;       /* S, 1 to P */
     bool has_reference; /* R is given; else it is the first time */
@@ -35,21 +35,21 @@ struct window {
 };
 
 /* N * S. */
-int64_t window_length(const struct window *w);
+int64_t span_grid_length(const struct span_grid *g);
 
 /* The clock as it is before the first time, where the reference is known. */
-void window_begin(const struct window *w, struct df_clock *clock);
+void span_grid_begin(const struct span_grid *g, struct df_clock *clock);
 
 /* Moves the clock by a time and says what became of it. */
-enum df_tick window_tick(const struct window *w, struct df_clock *clock,
-                         int64_t time);
+enum df_tick span_grid_tick(const struct span_grid *g, struct df_clock *clock,
+                            int64_t time);
 
 /* The same question without moving anything. */
-enum df_tick window_look(const struct window *w, const struct df_clock *clock,
-                         int64_t time);
+enum df_tick span_grid_look(const struct span_grid *g,
+                            const struct df_clock *clock, int64_t time);
 
 /* The grid line at or below a time. */
-int64_t window_span_of(const struct window *w, const struct df_clock *clock,
-                       int64_t time);
+int64_t span_grid_span_of(const struct span_grid *g,
+                          const struct df_clock *clock, int64_t time);
 
 #endif
