@@ -43,6 +43,15 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
            (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* Copies b, where 15 bytes behind both are no matter: they may be read, and
+ * are written. Of short bytes this is no call. */
+static inline void bytes_copy_slack(uint8_t *to, struct bytes b)
+{
+    for (size_t i = 0; i < b.len; i += 16) {
+        memcpy(to + i, b.data + i, 16);
+    }
+}
+
 /* Integers on disk are big-endian and may lie anywhere. */
 static inline uint64_t load_be64(const uint8_t *p)
 {
@@ -70,6 +79,25 @@ static inline void store_be32(uint8_t *p, uint32_t v)
 {
     v = __builtin_bswap32(v);
     memcpy(p, &v, sizeof v);
+}
+
+/* How many bytes both begin with. */
+static inline size_t bytes_shared(struct bytes a, struct bytes b)
+{
+    size_t most = a.len < b.len ? a.len : b.len;
+    size_t n = 0;
+
+    for (; n + 8 <= most; n += 8) {
+        uint64_t differing = load_be64(a.data + n) ^ load_be64(b.data + n);
+
+        if (differing != 0) {
+            return n + (size_t)__builtin_clzll(differing) / 8;
+        }
+    }
+    while (n < most && a.data[n] == b.data[n]) {
+        n++;
+    }
+    return n;
 }
 
 /* Eight bytes from `from` on as a number that compares like them; what is

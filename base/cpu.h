@@ -45,6 +45,14 @@ static inline bool cpu_has(enum cpu_level level)
     return level == CPU_PORTABLE;
 }
 
+#if CPU_X86
+/* Bits gathered by a mask. */
+static inline bool cpu_has_bmi2(void)
+{
+    return __builtin_cpu_supports("bmi2");
+}
+#endif
+
 /*
  * The paths of one module, fastest first, the last of them portable. What a
  * path is, is the module's: it hands out what is given here.

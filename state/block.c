@@ -144,13 +144,7 @@ void block_writer_fini(struct block_writer *w)
 
 static size_t shared_with_last(const struct block_writer *w, struct bytes head)
 {
-    size_t most = head.len < w->head_len ? head.len : w->head_len;
-    size_t n = 0;
-
-    while (n < most && head.data[n] == w->head[n]) {
-        n++;
-    }
-    return n;
+    return bytes_shared(head, bytes_of(w->head, w->head_len));
 }
 
 size_t block_row_bound(const struct block_writer *w, const struct row *row)

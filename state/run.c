@@ -92,17 +92,6 @@ struct last_head {
     uint8_t data[ROW_HEAD_MAX];
 };
 
-static size_t shared_bytes(const struct last_head *last, struct bytes head)
-{
-    size_t most = last->len < head.len ? last->len : head.len;
-    size_t n = 0;
-
-    while (n < most && last->data[n] == head.data[n]) {
-        n++;
-    }
-    return n;
-}
-
 static struct bytes bytes_from(struct bytes b, size_t skip)
 {
     return bytes_of(b.data + skip, b.len - skip);
@@ -119,6 +108,10 @@ static void remember(struct last_head *last, size_t shared, struct bytes rest)
 static bool is_after(const struct last_head *last, size_t shared,
                      struct bytes rest)
 {
+    if (shared < last->len && rest.len > 0 &&
+        last->data[shared] != rest.data[0]) {
+        return last->data[shared] < rest.data[0]; /* as a rule */
+    }
     return bytes_compare(bytes_of(last->data + shared, last->len - shared),
                          rest) < 0;
 }
@@ -243,7 +236,8 @@ static void append_row(struct run_writer *w, const struct row *row,
 enum df_status run_writer_add(struct run_writer *w, const struct row *row,
                               struct df_error *err)
 {
-    size_t shared = shared_bytes(&w->last, row->head);
+    size_t shared =
+        bytes_shared(bytes_of(w->last.data, w->last.len), row->head);
     size_t size = row_size(row, shared);
     enum df_status status;
 
