@@ -34,15 +34,44 @@ static bool is_digit(uint8_t byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* As few cannot be too much, not even of what are no digits. */
-enum { DIGITS_SAFE = 16 };
+enum {
+    DIGITS_SAFE = 16, /* as few cannot be too much, even of what are none */
+    DIGITS_AT_ONCE = 8
+};
+
+/* The first eight characters at once: neighbours are added up to numbers of
+ * two digits, these to four, these to eight. False where one is no digit. */
+static bool read_eight_digits(const uint8_t *text, int64_t *v)
+{
+    const uint64_t zeros = UINT64_C(0x3030303030303030);
+    uint64_t c = __builtin_bswap64(load_be64(text)); /* the first lowest */
+    uint64_t high = c & UINT64_C(0xf0f0f0f0f0f0f0f0);
+    uint64_t over =
+        (c + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0);
+
+    c -= zeros;
+    c = c * 10 + (c >> 8);
+    c = (c & UINT64_C(0x00ff00ff00ff00ff)) * 100 +
+        (c >> 16 & UINT64_C(0x00ff00ff00ff00ff));
+    c = (c & UINT64_C(0x0000ffff0000ffff)) * 10000 +
+        (c >> 32 & UINT64_C(0x0000ffff0000ffff));
+    *v = (int64_t)(c & UINT32_MAX);
+    return high == zeros && over == zeros;
+}
 
 static bool read_few_digits(struct bytes text, int64_t *v)
 {
     unsigned worst = 0;
     int64_t n = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < text.len; i++) {
+    if (text.len >= DIGITS_AT_ONCE) {
+        if (!read_eight_digits(text.data, &n)) {
+            return false;
+        }
+        i = DIGITS_AT_ONCE;
+    }
+    for (; i < text.len; i++) {
         unsigned digit = (unsigned)text.data[i] - '0';
 
         worst = digit > worst ? digit : worst;
