@@ -1,15 +1,27 @@
 /*
- * events.c: a part is a list of chunks, in memory or in the spill file. An
- * event in a chunk:
+ * events.c: a part is a list of chunks, in memory or in the spill file. Events
+ * are most of what a batch takes in memory, so what one has in common with the
+ * one before it in the part is not written again:
  *
- *     4  length of the key
- *     4  unit; the top bit: deleted
- *     4  index
+ *     1  length of the key; KEY_IS_LONG: it is in four bytes behind the head
+ *     2  index, less that of the event before
+ *     4  time, less that of the mark
  *     4  tag
- *     8  time
  *        key
  *
- * in the machine's order: nobody else reads it.
+ * and where the unit is another, or a number is too far away, a mark comes
+ * first, from which the next numbers are counted:
+ *
+ *     1  MARK
+ *     4  unit; the top bit: deleted
+ *     4  index
+ *     8  time
+ *
+ * in the machine's order: nobody else reads it. Two units of one worker, keys
+ * of one byte:
+ *
+ *     unit 0   3 t=70 a, 9 t=71 b      mark(0, 3, 70) +0 0 a, +6 1 b
+ *     unit 4   2 t=90 a                mark(4, 2, 90) +0 0 a
  */
 #include "runtime/events.h"
 
@@ -23,7 +35,11 @@
 #include "runtime/spill.h"
 
 enum {
-    HEAD = 24,
+    HEAD = 1 + 2 + 4 + 4,
+    MARK_SIZE = 1 + 4 + 4 + 8,
+    KEY_SIZE = 4, /* of a long one */
+    KEY_IS_LONG = 254,
+    MARK = 255,
     CHUNK_FIRST = 1024, /* of a part; doubled up to the plan's */
     CHUNK_MAX = 256 * 1024,
     CHUNK_SHARE = 4,     /* a part has this many in memory on average */
@@ -40,7 +56,16 @@ struct chunk {
     uint64_t offset; /* in the file */
 };
 
+/* What the numbers of the next event are counted from. */
+struct mark {
+    uint32_t unit; /* as it is written; NO_UNIT before the first */
+    uint32_t index;
+    int64_t time;
+};
+#define NO_UNIT UINT32_MAX
+
 struct part {
+    struct mark last;
     struct chunk *chunks;
     size_t count;
     size_t room;
@@ -92,6 +117,9 @@ enum df_status events_open(struct events **out, const struct events_plan *plan,
     if (e->parts == NULL || e->pieces == NULL) {
         events_close(e);
         return error_no_memory(err);
+    }
+    for (unsigned p = 0; p < plan->parts; p++) {
+        e->parts[p].last.unit = NO_UNIT;
     }
     *out = e;
     return DF_OK;
@@ -250,15 +278,53 @@ static enum df_status add_chunk(struct events *e, struct part *p, size_t size,
     return DF_OK;
 }
 
-static void put(uint8_t *to, const struct event *event)
+static uint32_t unit_bits(const struct event *event)
 {
-    uint32_t numbers[4] = { (uint32_t)event->key.len,
-                            event->unit | (event->is_deleted ? DELETED : 0),
-                            event->index, event->tag };
+    return event->unit | (event->is_deleted ? DELETED : 0);
+}
 
-    memcpy(to, numbers, sizeof numbers);
-    memcpy(to + sizeof numbers, &event->time, sizeof event->time);
-    memcpy(to + HEAD, event->key.data, event->key.len);
+/* Whether the event's numbers can be counted from what is known. */
+static bool is_near(const struct mark *last, const struct event *event)
+{
+    int64_t ahead;
+
+    return unit_bits(event) == last->unit &&
+           event->index - last->index <= UINT16_MAX &&
+           !__builtin_sub_overflow(event->time, last->time, &ahead) &&
+           ahead == (int32_t)ahead;
+}
+
+static uint8_t *put_mark(uint8_t *to, struct mark *last,
+                         const struct event *event)
+{
+    *last = (struct mark){ .unit = unit_bits(event),
+                           .index = event->index,
+                           .time = event->time };
+    to[0] = MARK;
+    memcpy(to + 1, &last->unit, sizeof last->unit);
+    memcpy(to + 5, &last->index, sizeof last->index);
+    memcpy(to + 9, &last->time, sizeof last->time);
+    return to + MARK_SIZE;
+}
+
+static void put(uint8_t *to, struct mark *last, const struct event *event)
+{
+    uint32_t len = (uint32_t)event->key.len;
+    bool is_long = len >= KEY_IS_LONG;
+    uint16_t index = (uint16_t)(event->index - last->index);
+    int32_t time = (int32_t)(event->time - last->time);
+
+    to[0] = is_long ? KEY_IS_LONG : (uint8_t)len;
+    memcpy(to + 1, &index, sizeof index);
+    memcpy(to + 3, &time, sizeof time);
+    memcpy(to + 7, &event->tag, sizeof event->tag);
+    to += HEAD;
+    if (is_long) {
+        memcpy(to, &len, sizeof len);
+        to += KEY_SIZE;
+    }
+    bytes_copy_slack(to, event->key);
+    last->index = event->index;
 }
 
 enum df_status events_add(struct events *e, unsigned part,
@@ -266,7 +332,10 @@ enum df_status events_add(struct events *e, unsigned part,
 {
     struct part *p = &e->parts[part];
     struct chunk *last = p->count > 0 ? &p->chunks[p->count - 1] : NULL;
-    size_t size = HEAD + event->key.len;
+    bool near = is_near(&p->last, event);
+    size_t size = HEAD + event->key.len + (near ? 0 : MARK_SIZE) +
+                  (event->key.len >= KEY_IS_LONG ? KEY_SIZE : 0);
+    uint8_t *to;
 
     if (last == NULL || last->data == NULL ||
         last->capacity - last->len < size) {
@@ -277,7 +346,8 @@ enum df_status events_add(struct events *e, unsigned part,
         }
         last = &p->chunks[p->count - 1];
     }
-    put(last->data + last->len, event);
+    to = last->data + last->len;
+    put(near ? to : put_mark(to, &p->last, event), &p->last, event);
     last->len += size;
     p->size.events++;
     p->size.key_bytes += event->key.len;
@@ -290,6 +360,7 @@ enum df_status events_add(struct events *e, unsigned part,
 struct stream {
     struct events *e;
     struct part *part;
+    struct mark last;
     size_t chunk;    /* number of the one at hand */
     size_t at;       /* of the next event in it */
     uint8_t *buffer; /* for chunks that were spilled */
@@ -331,9 +402,9 @@ static enum df_status load(struct stream *s, const struct chunk *c,
     return DF_OK;
 }
 
-/* Where the next event of a stream lies; NULL at its end. */
-static enum df_status look(struct stream *s, const uint8_t **at,
-                           struct df_error *err)
+/* Where the next bytes of a stream lie; NULL at its end. */
+static enum df_status find_next(struct stream *s, const uint8_t **at,
+                                struct df_error *err)
 {
     const struct chunk *c;
 
@@ -358,28 +429,51 @@ static enum df_status look(struct stream *s, const uint8_t **at,
     return DF_OK;
 }
 
-static uint32_t unit_at(const uint8_t *at)
+/* Where the next event of a stream lies, with the mark before it taken; NULL
+ * at its end. */
+static enum df_status look(struct stream *s, const uint8_t **at,
+                           struct df_error *err)
 {
-    uint32_t unit;
+    enum df_status status = find_next(s, at, err);
 
-    memcpy(&unit, at + 4, sizeof unit);
-    return unit & ~DELETED;
+    if (status == DF_OK && *at != NULL && **at == MARK) {
+        memcpy(&s->last.unit, *at + 1, sizeof s->last.unit);
+        memcpy(&s->last.index, *at + 5, sizeof s->last.index);
+        memcpy(&s->last.time, *at + 9, sizeof s->last.time);
+        s->at += MARK_SIZE;
+        *at += MARK_SIZE; /* a mark and its event lie together */
+    }
+    return status;
+}
+
+static uint32_t unit_of(const struct stream *s)
+{
+    return s->last.unit & ~DELETED;
 }
 
 static struct event take(struct stream *s, const uint8_t *at)
 {
-    struct event event;
-    uint32_t numbers[4];
+    uint32_t len = at[0];
+    size_t head = HEAD;
+    uint16_t index;
+    int32_t time;
+    uint32_t tag;
 
-    memcpy(numbers, at, sizeof numbers);
-    memcpy(&event.time, at + sizeof numbers, sizeof event.time);
-    event.key = bytes_of(at + HEAD, numbers[0]);
-    event.unit = numbers[1] & ~DELETED;
-    event.is_deleted = (numbers[1] & DELETED) != 0;
-    event.index = numbers[2];
-    event.tag = numbers[3];
-    s->at += HEAD + event.key.len;
-    return event;
+    memcpy(&index, at + 1, sizeof index);
+    memcpy(&time, at + 3, sizeof time);
+    memcpy(&tag, at + 7, sizeof tag);
+    if (len == KEY_IS_LONG) {
+        memcpy(&len, at + HEAD, sizeof len);
+        head += KEY_SIZE;
+    }
+    s->last.index += index;
+    s->at += head + len;
+    return (struct event){ .key = bytes_of(at + head, len),
+                           .tag = tag,
+                           .unit = unit_of(s),
+                           .index = s->last.index,
+                           .is_deleted = (s->last.unit & DELETED) != 0,
+                           .time = s->last.time + time };
 }
 
 /* Finds the stream with the lowest unit. */
@@ -393,9 +487,10 @@ static enum df_status choose(struct events_reader *r, struct df_error *err)
         if (status != DF_OK) {
             return status;
         }
-        if (at != NULL && (r->current == NULL || unit_at(at) < r->unit)) {
+        if (at != NULL &&
+            (r->current == NULL || unit_of(&r->streams[i]) < r->unit)) {
             r->current = &r->streams[i];
-            r->unit = unit_at(at);
+            r->unit = unit_of(r->current);
         }
     }
     return DF_OK;
@@ -410,7 +505,7 @@ enum df_status events_reader_next(struct events_reader *r, struct event *event,
     if (r->current != NULL) {
         status = look(r->current, &at, err);
     }
-    if (status == DF_OK && (at == NULL || unit_at(at) != r->unit)) {
+    if (status == DF_OK && (at == NULL || unit_of(r->current) != r->unit)) {
         status = choose(r, err);
         if (status == DF_OK && r->current != NULL) {
             status = look(r->current, &at, err);

@@ -323,7 +323,8 @@ static bool touch_key(const struct folding *f, const struct row *row,
                       struct buf *whole, struct bytes *key)
 {
     buf_reset(whole);
-    if (!row_join(whole, row->head, row->tail)) {
+    if (!row_join(whole, row->head, row->tail) ||
+        !buf_reserve(whole, DF_SLACK)) {
         return false;
     }
     *key = buf_bytes(whole);
