@@ -3,7 +3,7 @@
 #include "state/view.h"
 
 enum {
-    AHEAD = 8, /* records lie all over the memory */
+    AHEAD = 16, /* records lie all over the memory */
     /* The longest row key of the first kind that comes among rows by span
      * where it comes among its own: the row by span has a whole head, too. */
     IN_ORDER_MAX = ROW_HEAD_EXACT - (DF_FOLD_SPAN_HEAD - 1)
@@ -61,13 +61,13 @@ static uint64_t span_word(const struct emit *e, int64_t time)
 static struct change change_of(const struct emit *e,
                                const struct state_record *r)
 {
-    struct change c = { .was = r->before.copies > 0,
-                        .is = r->after.copies > 0 };
+    const struct df_state before = states_before(e->plan->states, r);
+    struct change c = { .was = before.copies > 0, .is = r->after.copies > 0 };
 
-    if (c.was && c.is && r->before.time == r->after.time) {
+    if (c.was && c.is && before.time == r->after.time) {
         return (struct change){ 0 };
     }
-    c.old_span = c.was ? span_word(e, r->before.time) : 0;
+    c.old_span = c.was ? span_word(e, before.time) : 0;
     c.new_span = c.is ? span_word(e, r->after.time) : 0;
     if (c.was && c.is && c.old_span == c.new_span) {
         return (struct change){ 0 };
@@ -165,10 +165,28 @@ static void sort_spans(struct emit *e)
 
 /* ---- writing ---- */
 
-static bool is_changed(const struct state_record *record)
+/* At the end of the batch the view holds no expired keys. */
+static void expire(const struct emit *e, struct state_record *r)
 {
-    return record->before.copies != record->after.copies ||
-           record->before.time != record->after.time;
+    if (e->plan->rows->is_timed && r->after.copies > 0 &&
+        r->after.time < e->plan->clock->start) {
+        r->after = (struct df_state){ 0 };
+    }
+}
+
+static enum df_status write_key(struct emit *e, const struct state_record *r,
+                                struct df_error *err)
+{
+    const struct df_state before = states_before(e->plan->states, r);
+    int64_t values[2] = { r->after.copies - before.copies,
+                          r->after.time - before.time };
+    struct row row = { .values = values };
+
+    if (values[0] == 0 && values[1] == 0) {
+        return DF_OK;
+    }
+    states_key(r, &row.head, &row.tail);
+    return combine_sorted_add(e->plan->combine, &row, err);
 }
 
 /* The rows of the first kind; notes those by span on the way. */
@@ -179,15 +197,10 @@ static enum df_status write_keys(struct emit *e, struct df_error *err)
 
     e->span_count = 0;
     for (size_t i = 0; status == DF_OK && i < e->key_count; i++) {
-        const struct state_record *r = record_at(e, e->keys, i, e->key_count);
-        int64_t values[2] = { r->after.copies - r->before.copies,
-                              r->after.time - r->before.time };
-        struct row row = { .values = values };
+        struct state_record *r = record_at(e, e->keys, i, e->key_count);
 
-        if (is_changed(r)) {
-            states_key(r, &row.head, &row.tail);
-            status = combine_sorted_add(e->plan->combine, &row, err);
-        }
+        expire(e, r);
+        status = write_key(e, r, err);
         if (by_span && !is_long(r)) {
             add_spans(e, r, e->keys[i].ref);
         }
@@ -247,25 +260,19 @@ static enum df_status emit_shard(struct emit *e, unsigned shard,
 
 /* ---- a group ---- */
 
-/* At the end of the batch the view holds no expired keys. */
-static void expire(const struct emit *e, struct state_record *r)
+/* Rows by span of long keys go to the table, which is not to be touched while
+ * rows that are sorted are written: they come first. */
+static enum df_status emit_long_keys(struct emit *e, struct df_error *err)
 {
-    if (e->plan->rows->is_timed && r->after.copies > 0 &&
-        r->after.time < e->plan->clock->start) {
-        r->after = (struct df_state){ 0 };
-    }
-}
-
-/* What is done for each key before those of a shard are written. */
-static enum df_status prepare(struct emit *e, struct df_error *err)
-{
-    bool by_span = has_spans(e);
     struct state_record *r;
     size_t at = 0;
 
+    if (!has_spans(e) || e->plan->states->longest <= IN_ORDER_MAX) {
+        return DF_OK;
+    }
     while ((r = states_each(e->plan->states, &at)) != NULL) {
         expire(e, r);
-        if (by_span && is_long(r) && !emit_long_spans(e, r)) {
+        if (is_long(r) && !emit_long_spans(e, r)) {
             return error_no_memory(err);
         }
     }
@@ -280,7 +287,7 @@ enum df_status fold_emit(const struct fold_emit_plan *plan,
     struct emit e = { .plan = plan,
                       .spans = entries + n,
                       .room = entries + 3 * n };
-    enum df_status status = prepare(&e, err);
+    enum df_status status = emit_long_keys(&e, err);
 
     for (unsigned i = 0; status == DF_OK && i < plan->shards; i++) {
         if (begin[i] < begin[i + 1]) {

@@ -40,6 +40,13 @@ static inline unsigned outcomes_at(const struct outcomes *o, size_t unit,
     return o->units[unit].data[index];
 }
 
+/* Sends for one that will be asked for. */
+static inline void outcomes_prefetch(const struct outcomes *o, size_t unit,
+                                     size_t index)
+{
+    __builtin_prefetch(&o->units[unit].data[index], 1);
+}
+
 static inline void outcomes_set(struct outcomes *o, size_t unit, size_t index,
                                 unsigned outcome)
 {

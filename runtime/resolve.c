@@ -46,6 +46,7 @@ struct resolver {
     struct snapshot *snapshot;
     unsigned shards;
     bool view_is_empty;
+    unsigned shard;       /* that all keys are in, or STATES_ANY_SHARD */
     struct states states; /* of the group at hand */
     struct sort_entry *entries;
     size_t begin[VIEW_SHARDS_MAX + 1];
@@ -70,7 +71,6 @@ enum df_status resolver_open(struct resolver **out,
     }
     r->plan = *plan;
     r->combine = combine;
-    states_init(&r->states);
     status = snapshot_open(&r->snapshot, plan->view, err);
     if (status != DF_OK) {
         resolver_close(r);
@@ -78,6 +78,7 @@ enum df_status resolver_open(struct resolver **out,
     }
     r->shards = snapshot_shards(r->snapshot);
     r->view_is_empty = snapshot_state_is_empty(snapshot_state(r->snapshot));
+    states_init(&r->states, !r->view_is_empty);
     *out = r;
     return DF_OK;
 }
@@ -122,7 +123,8 @@ static bool state_key(struct resolver *r, const struct event *event,
         return true;
     }
     buf_reset(&r->key);
-    if (!buf_append(&r->key, key->data, key->len)) {
+    if (!buf_append(&r->key, key->data, key->len) ||
+        !buf_reserve(&r->key, DF_SLACK)) {
         return false;
     }
     fold_rows_put_span(rows, &r->plan.after, event->time, r->key.data);
@@ -237,49 +239,114 @@ static enum df_status replay_event(struct resolver *r, size_t part,
 
 /* ---- one part ---- */
 
-/* Some events at a time, so that the memory they will touch is sent for while
- * others are worked on. */
-struct ahead {
+/* Some events at a time: the memory that the next will touch is sent for while
+ * those at hand are worked on. */
+struct group_of_events {
     struct event events[AHEAD];
     size_t n;
-    size_t most;
+};
+
+struct ahead {
+    struct group_of_events groups[2];
+    struct group_of_events *now;
+    struct group_of_events *next;
+    size_t most; /* of a group; 1: keys do not stay, and there is no next */
     bool at_end;
 };
 
-static void ahead_init(struct ahead *a, const struct resolver *r,
-                       const struct events_reader *reader)
+static void prefetch_outcome(const struct resolver *r,
+                             const struct event *event)
 {
-    bool can = events_reader_keeps_keys(reader) && !r->plan.rows->is_by_span;
-
-    a->most = can ? AHEAD : 1;
-    a->at_end = false;
+    if (r->plan.outcomes != NULL && event->unit != EVENTS_UNIT_TOUCH) {
+        outcomes_prefetch(r->plan.outcomes, event->unit, event->index);
+    }
 }
 
-/* The next events that wait for an outcome; none at the end. */
-static enum df_status ahead_fill(struct ahead *a, struct resolver *r,
-                                 struct events_reader *reader, size_t part,
+static enum df_status ahead_read(struct ahead *a, struct resolver *r,
+                                 struct events_reader *reader,
+                                 struct group_of_events *g,
                                  struct df_error *err)
 {
     enum df_status status = DF_OK;
 
-    a->n = 0;
-    while (status == DF_OK && !a->at_end && a->n < a->most) {
-        struct event *event = &a->events[a->n];
+    g->n = 0;
+    while (status == DF_OK && !a->at_end && g->n < a->most) {
+        struct event *event = &g->events[g->n];
 
         status = events_reader_next(reader, event, err);
         a->at_end = event->key.data == NULL;
         if (status == DF_OK && !a->at_end) {
             status = look_at_stop(r, err);
+            prefetch_outcome(r, event);
+            g->n++;
         }
-        if (status == DF_OK && !a->at_end && is_pending(r, event)) {
-            states_prefetch_slot(&r->states, part, event->tag);
-            a->n++;
-        }
-    }
-    for (size_t i = 0; a->n > 1 && i < a->n; i++) {
-        states_prefetch_record(&r->states, part, a->events[i].tag);
     }
     return status;
+}
+
+/* Leaves those that wait for an outcome: of some, that may be none. */
+static void choose_pending(struct resolver *r, size_t part,
+                           struct group_of_events *g)
+{
+    size_t pending = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        if (is_pending(r, &g->events[i])) {
+            states_prefetch_slot(&r->states, part, g->events[i].tag);
+            g->events[pending++] = g->events[i];
+        }
+    }
+    g->n = pending;
+    for (size_t i = 0; i < g->n; i++) {
+        states_prefetch_record(&r->states, part, g->events[i].tag);
+    }
+}
+
+static enum df_status ahead_fill(struct ahead *a, struct resolver *r,
+                                 struct events_reader *reader, size_t part,
+                                 struct group_of_events *g,
+                                 struct df_error *err)
+{
+    enum df_status status = ahead_read(a, r, reader, g, err);
+
+    if (status == DF_OK) {
+        choose_pending(r, part, g);
+    }
+    return status;
+}
+
+static enum df_status ahead_begin(struct ahead *a, struct resolver *r,
+                                  struct events_reader *reader, size_t part,
+                                  struct df_error *err)
+{
+    bool can = events_reader_keeps_keys(reader) && !r->plan.rows->is_by_span;
+
+    a->most = can ? AHEAD : 1;
+    a->at_end = false;
+    a->now = &a->groups[0];
+    a->next = &a->groups[1];
+    a->next->n = 0;
+    return can ? ahead_fill(a, r, reader, part, a->next, err) : DF_OK;
+}
+
+static bool ahead_has_more(const struct ahead *a)
+{
+    return !a->at_end || a->next->n > 0;
+}
+
+/* The next events are now's. */
+static enum df_status ahead_step(struct ahead *a, struct resolver *r,
+                                 struct events_reader *reader, size_t part,
+                                 struct df_error *err)
+{
+    struct group_of_events *now = a->now;
+
+    if (a->most == 1) {
+        return ahead_fill(a, r, reader, part, now, err);
+    }
+    a->now = a->next;
+    a->next = now;
+    return ahead_fill(a, r, reader, part, a->next, err);
 }
 
 static enum df_status replay(struct resolver *r, const struct events_of *from,
@@ -287,17 +354,17 @@ static enum df_status replay(struct resolver *r, const struct events_of *from,
                              struct df_error *err)
 {
     struct events_reader *reader;
-    struct ahead a = { .n = 1 };
+    struct ahead a;
     enum df_status status =
         events_reader_open(&reader, from->workers, from->n, part, err);
 
     if (status == DF_OK) {
-        ahead_init(&a, r, reader);
+        status = ahead_begin(&a, r, reader, states_part, err);
     }
-    while (status == DF_OK && !a.at_end) {
-        status = ahead_fill(&a, r, reader, states_part, err);
-        for (size_t i = 0; status == DF_OK && i < a.n; i++) {
-            status = replay_event(r, states_part, &a.events[i], err);
+    while (status == DF_OK && ahead_has_more(&a)) {
+        status = ahead_step(&a, r, reader, states_part, err);
+        for (size_t i = 0; status == DF_OK && i < a.now->n; i++) {
+            status = replay_event(r, states_part, &a.now->events[i], err);
         }
     }
     events_reader_close(reader);
@@ -311,18 +378,18 @@ static enum df_status collect(struct resolver *r, const struct events_of *from,
 {
     struct events_reader *reader;
     struct state_record *record;
-    struct ahead a = { .n = 1 };
+    struct ahead a;
     enum df_status status =
         events_reader_open(&reader, from->workers, from->n, part, err);
 
     *fits = true;
     if (status == DF_OK) {
-        ahead_init(&a, r, reader);
+        status = ahead_begin(&a, r, reader, states_part, err);
     }
-    while (status == DF_OK && *fits && !a.at_end) {
-        status = ahead_fill(&a, r, reader, states_part, err);
-        for (size_t i = 0; status == DF_OK && i < a.n; i++) {
-            status = find(r, states_part, &a.events[i], &record, err);
+    while (status == DF_OK && *fits && ahead_has_more(&a)) {
+        status = ahead_step(&a, r, reader, states_part, err);
+        for (size_t i = 0; status == DF_OK && i < a.now->n; i++) {
+            status = find(r, states_part, &a.now->events[i], &record, err);
         }
         *fits = states_memory(&r->states) <= most;
     }
@@ -369,9 +436,11 @@ static enum df_status join_shard(struct resolver *r, unsigned shard,
             status = row_collision(err, r->plan.rows->shape, head, tail);
             break;
         }
-        record->before.copies = row->values[0];
-        record->before.time = r->plan.rows->is_timed ? row->values[1] : 0;
-        record->after = record->before;
+        record->after = (struct df_state){
+            .copies = row->values[0],
+            .time = r->plan.rows->is_timed ? row->values[1] : 0,
+        };
+        *states_room_before(record) = record->after;
     }
     snapshot_rows_close(rows);
     return status;
@@ -412,7 +481,7 @@ static enum df_status take_parts(struct resolver *r,
         size_t at = g->end - g->first;
         enum df_status status;
 
-        if (!states_begin(&r->states)) {
+        if (!states_begin(&r->states, size_of(from, g->end).events)) {
             return error_no_memory(err);
         }
         status = collect(r, from, g->end, at, most, &fits, err);
@@ -443,7 +512,7 @@ static enum df_status replay_parts(struct resolver *r,
             most) {
             break;
         }
-        if (!states_begin(&r->states)) {
+        if (!states_begin(&r->states, size.events)) {
             return error_no_memory(err);
         }
         status = replay(r, from, g->end, g->end - g->first, err);
@@ -467,7 +536,7 @@ static enum df_status finish_group(struct resolver *r,
                                          .combine = r->combine };
     enum df_status status = DF_OK;
 
-    r->entries = states_sort(&r->states, r->shards, r->begin);
+    r->entries = states_sort(&r->states, r->shards, r->shard, r->begin);
     if (r->entries == NULL) {
         return error_no_memory(err);
     }
@@ -571,5 +640,10 @@ enum df_status resolver_parts(struct resolver *r, unsigned from, unsigned to,
 {
     struct events_of all = { r->plan.events, r->plan.event_workers };
 
+    r->shard = from * r->shards / r->plan.parts;
+    assert((to - 1) * r->shards / r->plan.parts == r->shard);
+    if (r->plan.rows->is_by_span) {
+        r->shard = STATES_ANY_SHARD; /* which goes by the span, too */
+    }
     return resolve(r, &all, from, to, 0, err);
 }

@@ -26,6 +26,7 @@ struct resolve_plan {
     struct view *view;
     struct events *const *events; /* all workers' */
     unsigned event_workers;
+    unsigned parts;                  /* of the events */
     const struct timeline *timeline; /* NULL: keys have no time */
     struct outcomes *outcomes;       /* NULL: counted only */
     struct df_clock before;          /* as the batch began */
@@ -50,6 +51,7 @@ enum df_status resolver_open(struct resolver **out,
                              struct df_error *err) DF_MUST_CHECK;
 void resolver_close(struct resolver *r);
 
+/* from < to; parts of keys of one shard. */
 enum df_status resolver_parts(struct resolver *r, unsigned from, unsigned to,
                               struct df_error *err) DF_MUST_CHECK;
 

@@ -1,18 +1,23 @@
 #include "runtime/states.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "runtime/pages.h"
 
 enum {
-    UNIT = 8,          /* bytes that references count in */
-    SLOTS_FIRST = 256, /* of a part */
-    SLACK = 8          /* a comparison may read on */
+    UNIT = STATES_UNIT,
+    FIRST = 2 * UNIT,  /* where records begin: reference 0 is none */
+    SLOTS_FIRST = 256, /* of a part, at least */
+    SLACK = 16         /* a comparison may read on, a copy write on */
 };
 
-void states_init(struct states *s)
+static_assert(sizeof(struct df_state) == UNIT, "records keep their place");
+
+void states_init(struct states *s, bool has_before)
 {
-    *s = (struct states){ .len = UNIT }; /* reference 0 is none */
+    *s = (struct states){ .len = FIRST,
+                          .before = has_before ? sizeof(struct df_state) : 0 };
 }
 
 static void free_parts(struct states *s)
@@ -31,14 +36,15 @@ void states_fini(struct states *s)
     pages_unmap(s->records, s->room);
     pages_unmap(s->sort, s->sort_size);
     buf_fini(&s->stored);
-    states_init(s);
+    states_init(s, s->before > 0);
 }
 
 void states_reset(struct states *s)
 {
     free_parts(s);
-    s->len = UNIT;
+    s->len = FIRST;
     s->count = 0;
+    s->longest = 0;
 }
 
 size_t states_memory(const struct states *s)
@@ -49,15 +55,27 @@ size_t states_memory(const struct states *s)
 size_t states_memory_bound(uint64_t events, uint64_t key_bytes)
 {
     /* Slots are at least three eighths full. */
-    return (size_t)(events * (sizeof(struct state_record) + UNIT +
+    return (size_t)(events * (sizeof(struct df_state) +
+                              sizeof(struct state_record) + UNIT +
                               STATES_SORT_BYTES + 22) +
                     key_bytes) +
            SLOTS_FIRST * sizeof(uint64_t);
 }
 
-bool states_begin(struct states *s)
+/* As many slots as the last part came to, where so many may be needed. */
+static size_t first_slots(const struct states *s, uint64_t most)
 {
-    struct states_part part = { .mask = SLOTS_FIRST - 1 };
+    size_t slots = SLOTS_FIRST;
+
+    while (slots < s->slots_up && slots / 4 * 3 < most) {
+        slots *= 2;
+    }
+    return slots;
+}
+
+bool states_begin(struct states *s, uint64_t most)
+{
+    struct states_part part = { .mask = first_slots(s, most) - 1 };
 
     if (s->part_count == s->part_room) {
         size_t room = s->part_room * 2 + 4;
@@ -69,11 +87,11 @@ bool states_begin(struct states *s)
         s->parts = parts;
         s->part_room = room;
     }
-    part.slots = calloc(SLOTS_FIRST, sizeof *part.slots);
+    part.slots = calloc(part.mask + 1, sizeof *part.slots);
     if (part.slots == NULL) {
         return false;
     }
-    s->slot_bytes += SLOTS_FIRST * sizeof *part.slots;
+    s->slot_bytes += (part.mask + 1) * sizeof *part.slots;
     s->parts[s->part_count++] = part;
     return true;
 }
@@ -104,7 +122,8 @@ static bool to_stored(struct states *s, struct bytes *key)
     if (!buf_append(b, key->data, ROW_HEAD_EXACT) ||
         !buf_append(b, hash, sizeof hash) ||
         !buf_append(b, key->data + ROW_HEAD_EXACT,
-                    key->len - ROW_HEAD_EXACT)) {
+                    key->len - ROW_HEAD_EXACT) ||
+        !buf_reserve(b, SLACK)) {
         return false;
     }
     *key = buf_bytes(b);
@@ -158,6 +177,7 @@ static bool grow_slots(struct states *s, struct states_part *p)
     s->slot_bytes += (slots - p->mask - 1) * sizeof *fresh;
     p->slots = fresh;
     p->mask = slots - 1;
+    s->slots_up = slots;
     return true;
 }
 
@@ -188,22 +208,30 @@ static size_t record_size(size_t len)
            ~(size_t)(UNIT - 1);
 }
 
+static uint32_t ref_of(size_t at)
+{
+    return (uint32_t)(at / UNIT);
+}
+
 static struct state_record *insert(struct states *s, struct states_part *p,
                                    size_t at, struct bytes key, uint32_t tag)
 {
+    size_t begin = s->len + s->before;
     size_t size = record_size(key.len);
     struct state_record *r;
 
-    if (!make_room(s, size)) {
+    if (!make_room(s, s->before + size)) {
         return NULL;
     }
-    p->slots[at] = (uint64_t)tag << 32 | (uint32_t)(s->len / UNIT);
+    p->slots[at] = (uint64_t)tag << 32 | ref_of(begin);
     p->used++;
-    r = states_record(s, (uint32_t)(s->len / UNIT));
-    memset(r, 0, offsetof(struct state_record, key));
+    r = states_record(s, ref_of(begin));
+    memset(s->records + s->len, 0,
+           s->before + offsetof(struct state_record, key));
     r->len = (uint32_t)key.len;
-    memcpy(r->key, key.data, key.len);
-    s->len += size;
+    bytes_copy_slack(r->key, key);
+    s->longest = key.len > s->longest ? key.len : s->longest;
+    s->len = begin + size;
     s->count++;
     return r;
 }
@@ -234,12 +262,12 @@ struct state_record *states_each(const struct states *s, size_t *at)
 {
     struct state_record *r;
 
-    *at = *at == 0 ? UNIT : *at;
+    *at = *at == 0 ? FIRST : *at;
     if (*at >= s->len) {
         return NULL;
     }
-    r = states_record(s, (uint32_t)(*at / UNIT));
-    *at += record_size(r->len);
+    r = states_record(s, ref_of(*at + s->before));
+    *at += s->before + record_size(r->len);
     return r;
 }
 
@@ -281,35 +309,38 @@ static bool shard_of(const struct states *s, uint32_t ref, unsigned shards,
     return ok;
 }
 
-/* How many bytes a head shares with a prefix. */
-static size_t shared_bytes(struct bytes prefix, struct bytes head)
-{
-    size_t most = prefix.len < head.len ? prefix.len : head.len;
-    size_t n = 0;
-
-    if (most == prefix.len && memcmp(prefix.data, head.data, most) == 0) {
-        return most;
-    }
-    while (n < most && prefix.data[n] == head.data[n]) {
-        n++;
-    }
-    return n;
-}
-
 /* The next record for sorting; words are set once the prefix is known. */
-static bool add_entry(const struct states *s, struct state_record *r,
-                      unsigned shards, struct sort_entry *entry,
-                      struct bytes *prefix)
+static void add_entry(const struct states *s, struct state_record *r,
+                      struct sort_entry *entry, struct bytes *prefix)
 {
     struct bytes head;
 
-    entry->ref = (uint32_t)((size_t)((uint8_t *)r - s->records) / UNIT);
+    entry->ref = ref_of((size_t)((uint8_t *)r - s->records));
+    entry->part = 0;
     head = head_of(s, entry->ref);
     if (prefix->data == NULL) {
         *prefix = head;
     }
-    prefix->len = shared_bytes(*prefix, head);
-    return shard_of(s, entry->ref, shards, &entry->part);
+    prefix->len = bytes_shared(*prefix, head);
+}
+
+/* Groups entries by shard: nothing is to be done where there is but one. */
+static bool spread(const struct states *s, struct sort_entry *e, size_t n,
+                   unsigned shards, unsigned shard, size_t *begin)
+{
+    bool ok = true;
+
+    if (shard != STATES_ANY_SHARD) {
+        for (unsigned i = 0; i <= shards; i++) {
+            begin[i] = i <= shard ? 0 : n;
+        }
+        return true;
+    }
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = shard_of(s, e[i].ref, shards, &e[i].part);
+    }
+    sort_by_part(e, n, shards, begin);
+    return ok;
 }
 
 static struct sort_entry *sort_room(struct states *s)
@@ -327,7 +358,7 @@ static struct sort_entry *sort_room(struct states *s)
 /* The prefix that all heads share - identifiers often begin alike - is left
  * out, so that a word tells more of them apart. */
 struct sort_entry *states_sort(struct states *s, unsigned shards,
-                               size_t *begin)
+                               unsigned shard, size_t *begin)
 {
     const struct sort_rows rows = { s, head_of };
     struct sort_entry *e = sort_room(s);
@@ -335,19 +366,21 @@ struct sort_entry *states_sort(struct states *s, unsigned shards,
     struct state_record *r;
     size_t at = 0;
     size_t n = 0;
-    bool ok = e != NULL;
 
-    while (ok && (r = states_each(s, &at)) != NULL) {
-        ok = add_entry(s, r, shards, &e[n++], &prefix);
+    if (e == NULL) {
+        return NULL;
     }
-    for (size_t i = 0; ok && i < n; i++) {
+    while ((r = states_each(s, &at)) != NULL) {
+        add_entry(s, r, &e[n++], &prefix);
+    }
+    for (size_t i = 0; i < n; i++) {
         e[i].word = sort_word(head_of(s, e[i].ref), prefix.len);
     }
-    if (ok) {
-        sort_by_part(e, n, shards, begin);
+    if (!spread(s, e, n, shards, shard, begin)) {
+        return NULL;
     }
-    for (unsigned i = 0; ok && i < shards; i++) {
+    for (unsigned i = 0; i < shards; i++) {
         sort_by_head(e + begin[i], begin[i + 1] - begin[i], prefix.len, &rows);
     }
-    return ok ? e : NULL;
+    return e;
 }

@@ -2,11 +2,11 @@
  * states.h: the keys of a part of a batch, each with its state before and
  * after.
  *
- *     states_init(&s)
- *       states_begin(&s)                        a part: its own slots
+ *     states_init(&s, has_before)
+ *       states_begin(&s, most)                  a part: its own slots
  *         states_find(&s, part, key, tag) ...   adds what is not there
- *       for more parts, whose records stay:  states_begin(&s) ...
- *       states_sort(&s, shards, begin)          all keys, by shard and head
+ *       for more parts, whose records stay:  states_begin(&s, most) ...
+ *       states_sort(&s, ...)                    all keys, by shard and head
  *       states_reset(&s)
  *     states_fini(&s)                           safe on zeroed memory
  *
@@ -14,7 +14,9 @@
  * they are, longer ones as head and tail (row.h). One part's slots fit in a
  * cache where one's records do not, so that the many look-ups of a key cost
  * little; records of several parts lie together because rows of the view are
- * best met in one ascending sweep.
+ * best met in one ascending sweep. Where the view holds nothing no key has a
+ * state before, and there is no room for one: a record of a short key is then
+ * half a cache line.
  */
 #ifndef RUNTIME_STATES_H
 #define RUNTIME_STATES_H
@@ -25,11 +27,12 @@
 #include "state/row.h"
 
 struct state_record {
-    struct df_state before;
     struct df_state after;
     uint32_t len; /* of the stored key */
     uint8_t key[];
 };
+
+enum { STATES_UNIT = 16 /* bytes that references count in */ };
 
 struct states_part {
     uint64_t *slots; /* tag (32 bits), reference (32 bits); 0: free */
@@ -39,9 +42,12 @@ struct states_part {
 
 struct states {
     uint8_t *records;
+    size_t before; /* bytes in front of a record: 0, or a struct df_state */
     size_t len;
     size_t room;
     size_t count;
+    size_t longest;  /* stored key */
+    size_t slots_up; /* those of the part that grew last: parts are alike */
     struct states_part *parts;
     size_t part_count;
     size_t part_room;
@@ -51,7 +57,7 @@ struct states {
     size_t sort_size;
 };
 
-void states_init(struct states *s);
+void states_init(struct states *s, bool has_before);
 void states_fini(struct states *s);
 void states_reset(struct states *s);
 
@@ -64,8 +70,8 @@ size_t states_memory(const struct states *s);
 /* What a part of that many events may add at most. */
 size_t states_memory_bound(uint64_t events, uint64_t key_bytes);
 
-/* False without memory. */
-bool states_begin(struct states *s);
+/* No more than `most` keys will be found in the part. False without memory. */
+bool states_begin(struct states *s, uint64_t most);
 /* Undoes states_begin and all that was added since. */
 void states_drop(struct states *s, size_t len, size_t count);
 
@@ -78,7 +84,7 @@ struct state_record *states_find(struct states *s, size_t part,
 /* Sends for a record, which may lie in two lines. */
 static inline void states_prefetch(const struct states *s, uint32_t ref)
 {
-    const uint8_t *record = s->records + (size_t)ref * 8;
+    const uint8_t *record = s->records + (size_t)ref * STATES_UNIT;
 
     __builtin_prefetch(record, 1);
     __builtin_prefetch(record + offsetof(struct state_record, key), 1);
@@ -96,9 +102,12 @@ static inline void states_prefetch_record(const struct states *s, size_t part,
                                           uint32_t tag)
 {
     const struct states_part *p = &s->parts[part];
-    uint64_t slot = p->slots[tag & p->mask];
+    size_t at = tag & p->mask;
 
-    states_prefetch(s, (uint32_t)slot);
+    while (p->slots[at] != 0 && (uint32_t)(p->slots[at] >> 32) != tag) {
+        at = (at + 1) & p->mask;
+    }
+    states_prefetch(s, (uint32_t)p->slots[at]);
 }
 
 /* The records one after the other, as they lie. *at is 0 at first; NULL past
@@ -106,18 +115,31 @@ static inline void states_prefetch_record(const struct states *s, size_t part,
 struct state_record *states_each(const struct states *s, size_t *at);
 
 /* All records by the shard of their keys and head; begin (of shards + 1
- * numbers) says where each shard's are. They hold until the next call; four
- * times as many entries behind them are the caller's to use. NULL without
- * memory. */
+ * numbers) says where each shard's are. shard: the one of all keys, or
+ * STATES_ANY_SHARD. They hold until the next call; four times as many entries
+ * behind them are the caller's to use. NULL without memory. */
+enum { STATES_ANY_SHARD = SORT_PARTS_MAX };
 struct sort_entry *states_sort(struct states *s, unsigned shards,
-                               size_t *begin);
+                               unsigned shard, size_t *begin);
 
 static inline struct state_record *states_record(const struct states *s,
                                                  uint32_t ref)
 {
-    void *record = s->records + (size_t)ref * 8;
+    void *record = s->records + (size_t)ref * STATES_UNIT;
 
     return record;
+}
+
+/* The state before the batch; only where there is room for it. */
+static inline struct df_state *states_room_before(struct state_record *r)
+{
+    return (struct df_state *)(void *)r - 1;
+}
+static inline struct df_state states_before(const struct states *s,
+                                            const struct state_record *r)
+{
+    return s->before > 0 ? ((const struct df_state *)(const void *)r)[-1]
+                         : (struct df_state){ 0 };
 }
 
 /* The row key of a record, as runs have it. */
