@@ -23,7 +23,8 @@
 enum {
     PARTS = 64, /* of the events, about: a part's slots fit in a cache */
     /* Events that are worth waking a second worker for. */
-    TEAM_EVENTS = 20000
+    TEAM_EVENTS = 20000,
+    AT_ONCE = 128 /* records that are read before the first is hashed */
 };
 
 /* One worker while it maps. */
@@ -206,67 +207,109 @@ static enum df_status begin_unit(struct folding *f, unsigned worker,
     return DF_OK;
 }
 
-/* The event of a record that was read; the row's head goes before its key. */
-static enum df_status add_event(struct folding *f, struct worker *w,
-                                const struct df_event *read, uint64_t index,
-                                struct df_error *err)
+/* Some records on their way to the events. */
+struct reading {
+    struct folding *f;
+    unsigned worker;
+    const struct folding_place *place;
+    uint64_t index; /* of the first, in the unit */
+    size_t n;
+    struct df_event read[AT_ONCE];
+    uint64_t hashes[AT_ONCE]; /* of their keys */
+};
+
+/* The row's key: its head goes before the job's. */
+static struct bytes row_key(const struct folding *f, const struct df_event *e)
 {
     size_t head = fold_rows_head(&f->rows);
-    uint8_t *row = read->key - head;
-    struct event event = { .key = bytes_of(row, head + read->key_len),
-                           .unit = (uint32_t)w->unit,
-                           .index = (uint32_t)index,
-                           .is_deleted = w->is_deleted,
-                           .time = read->time };
-    uint64_t hash;
 
-    memset(row, 0, head);
-    row[0] = f->rows.is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
-    hash = fold_rows_hash(&f->rows, event.key);
-    event.tag = (uint32_t)hash;
-    return events_add(w->events, row_part(hash, f->parts), &event, err);
+    return bytes_of(e->key - head, head + e->key_len);
 }
 
-static enum df_status note(struct folding *f, unsigned worker,
-                           const struct folding_place *place, uint64_t index,
-                           unsigned outcome, int64_t time,
-                           struct df_error *err)
+/* A loop of its own: what has just been written in bytes is slow to be read
+ * in words. */
+static void put_heads(struct reading *r)
 {
+    const struct fold_rows *rows = &r->f->rows;
+    size_t head = fold_rows_head(rows);
+    uint8_t kind = rows->is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
+
+    for (size_t i = 0; i < r->n; i++) {
+        uint8_t *row = r->read[i].key - head;
+
+        memset(row, 0, head);
+        row[0] = kind;
+    }
+}
+
+static void hash_keys(struct reading *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        r->hashes[i] = fold_rows_hash(&r->f->rows, row_key(r->f, &r->read[i]));
+    }
+}
+
+static enum df_status add_event(struct reading *r, size_t i,
+                                struct df_error *err)
+{
+    struct folding *f = r->f;
+    struct worker *w = &f->workers[r->worker];
+    const struct event event = { .key = row_key(f, &r->read[i]),
+                                 .tag = (uint32_t)r->hashes[i],
+                                 .unit = (uint32_t)w->unit,
+                                 .index = (uint32_t)(r->index + i),
+                                 .is_deleted = w->is_deleted,
+                                 .time = r->read[i].time };
+
+    return events_add(w->events, row_part(r->hashes[i], f->parts), &event,
+                      err);
+}
+
+/* Where the record goes that was read as the i-th. */
+static enum df_status take(struct reading *r, size_t i, struct df_error *err)
+{
+    struct folding *f = r->f;
+    unsigned outcome = r->read[i].outcome;
+    bool is_pending = outcome == DF_OUTCOME_PENDING;
     enum df_status status = DF_OK;
 
-    if (f->outcomes != NULL && outcome != DF_OUTCOME_PENDING) {
-        outcomes_set(f->outcomes, place->unit, (size_t)index, outcome);
+    if (!is_pending) {
+        f->workers[r->worker].rejected[outcome - DF_OUTCOME_REJECTED]++;
+    }
+    if (!is_pending && f->outcomes != NULL) {
+        outcomes_set(f->outcomes, r->place->unit, (size_t)(r->index + i),
+                     outcome);
     }
     if (f->timeline != NULL) {
-        status = timeline_add(
-            f->timeline, worker,
-            outcome == DF_OUTCOME_PENDING ? time : TIMELINE_NONE, err);
+        status =
+            timeline_add(f->timeline, r->worker,
+                         is_pending ? r->read[i].time : TIMELINE_NONE, err);
     }
-    return status;
+    return status == DF_OK && is_pending ? add_event(r, i, err) : status;
 }
 
-static enum df_status map_record(struct folding *f, unsigned worker,
-                                 const struct folding_place *place,
-                                 const struct df_record *record,
-                                 uint64_t index, struct df_error *err)
+static enum df_status map_records(struct reading *r,
+                                  const struct df_record *records, size_t n,
+                                  struct df_error *err)
 {
-    struct worker *w = &f->workers[worker];
-    struct df_event event;
-    unsigned outcome = f->rows.fold->read(w->mapper, record, &event);
-    enum df_status status;
+    const struct worker *w = &r->f->workers[r->worker];
+    enum df_status status = DF_OK;
 
-    if (outcome == DF_OUTCOME_NEGATIVE) {
-        return error_no_memory(err);
+    for (size_t at = 0; status == DF_OK && at < n; at += r->n) {
+        size_t most = n - at < AT_ONCE ? n - at : AT_ONCE;
+
+        r->index = r->place->index + at;
+        r->n = r->f->rows.fold->read(w->mapper, records + at, most, r->read);
+        if (r->n == 0) {
+            return error_no_memory(err);
+        }
+        put_heads(r);
+        hash_keys(r);
+        for (size_t i = 0; status == DF_OK && i < r->n; i++) {
+            status = take(r, i, err);
+        }
     }
-    status = note(f, worker, place, index, outcome, event.time, err);
-    if (status != DF_OK) {
-        return status;
-    }
-    if (outcome != DF_OUTCOME_PENDING) {
-        w->rejected[outcome - DF_OUTCOME_REJECTED]++;
-        return DF_OK;
-    }
-    return add_event(f, w, &event, index, err);
+    return status;
 }
 
 enum df_status folding_records(struct folding *f, unsigned worker,
@@ -287,9 +330,10 @@ enum df_status folding_records(struct folding *f, unsigned worker,
     if (status == DF_OK && f->outcomes != NULL) {
         status = outcomes_add(f->outcomes, place->unit, n, err);
     }
-    for (size_t i = 0; status == DF_OK && i < n; i++) {
-        status =
-            map_record(f, worker, place, &records[i], place->index + i, err);
+    if (status == DF_OK) {
+        struct reading r = { .f = f, .worker = worker, .place = place };
+
+        status = map_records(&r, records, n, err);
     }
     w->records += n;
     w->deleted += place->is_deleted ? n : 0;

@@ -347,7 +347,7 @@ struct df_present {
  *
  * Calls, per batch:
  *
- *     read(mapper, record, event)         every record, on any thread
+ *     read(mapper, records, n, events)    all records, on any thread
  *     tick(config, clock, time)           every inserted record that was read,
  *     look(config, clock, time)           every deleted one: in arrival order
  *     step(config, state, moment, ...)    every record that is live then, key
@@ -388,8 +388,12 @@ struct df_clock {
 enum df_tick { DF_TICK_LIVE, DF_TICK_EXPIRED, DF_TICK_FUTURE };
 
 struct df_event {
-    /* The mapper's; DF_SLACK bytes behind it are readable, and in the
-     * DF_FOLD_SPAN_HEAD bytes before it the runtime writes. */
+    /* DF_OUTCOME_PENDING, and the rest is filled; or DF_OUTCOME_REJECTED plus
+     * a reason. */
+    unsigned outcome;
+    /* The mapper's, until the next read; DF_SLACK bytes behind it are
+     * readable, and in the DF_FOLD_SPAN_HEAD bytes before it the runtime
+     * writes. */
     uint8_t *key;
     size_t key_len; /* at most DF_FOLD_KEY_MAX */
     int64_t time;   /* 0 for jobs without time */
@@ -416,10 +420,10 @@ struct df_fold {
     bool (*is_timed)(const void *config);   /* records have a time */
     bool (*is_by_span)(const void *config); /* a key lives in its own span */
 
-    /* Takes a record apart. DF_OUTCOME_PENDING, and event is filled; or
-     * DF_OUTCOME_REJECTED plus a reason. */
-    unsigned (*read)(void *mapper, const struct df_record *record,
-                     struct df_event *event);
+    /* Takes records apart, n of them or fewer, where their keys are long; 0
+     * without memory. Returns how many. */
+    size_t (*read)(void *mapper, const struct df_record *records, size_t n,
+                   struct df_event *events);
 
     /* These five only for jobs with time. */
     void (*begin)(const void *config, struct df_clock *clock);

@@ -94,9 +94,11 @@ static bool is_by_span(const void *config)
 
 /* ---- reading ---- */
 
+enum { KEYS_ENOUGH = 64 << 10 /* bytes of keys at once */ };
+
 struct mapper {
     const struct dedup_config *config;
-    struct buf key; /* of the record at hand */
+    struct buf keys; /* of the records at hand, room before each */
 };
 
 static enum df_status mapper_open(const void *config, void **mapper,
@@ -105,7 +107,7 @@ static enum df_status mapper_open(const void *config, void **mapper,
     struct mapper *m = calloc(1, sizeof *m);
 
     *mapper = m;
-    if (m == NULL || !buf_reserve(&m->key, DF_FOLD_SPAN_HEAD + DF_SLACK)) {
+    if (m == NULL || !buf_reserve(&m->keys, DF_FOLD_SPAN_HEAD + DF_SLACK)) {
         free(m);
         *mapper = NULL;
         return error_no_memory(err);
@@ -119,7 +121,7 @@ static void mapper_close(void *mapper)
     struct mapper *m = mapper;
 
     if (m != NULL) {
-        buf_fini(&m->key);
+        buf_fini(&m->keys);
         free(m);
     }
 }
@@ -129,6 +131,7 @@ static unsigned rejected(enum reason reason)
     return DF_OUTCOME_REJECTED + (unsigned)reason;
 }
 
+/* Appends the key to the others. DF_OUTCOME_NEGATIVE without memory. */
 static unsigned read_key(struct mapper *m, const struct df_field *fields)
 {
     const struct dedup_config *c = m->config;
@@ -145,8 +148,7 @@ static unsigned read_key(struct mapper *m, const struct df_field *fields)
             return rejected(NULL_KEY);
         }
     }
-    m->key.len = DF_FOLD_SPAN_HEAD;
-    switch (key_append(&m->key, fields, n, c->key_count == 0)) {
+    switch (key_append(&m->keys, fields, n, c->key_count == 0)) {
     case KEY_OK:
         break;
     case KEY_TOO_LONG:
@@ -154,8 +156,8 @@ static unsigned read_key(struct mapper *m, const struct df_field *fields)
     case KEY_NO_MEMORY:
         return DF_OUTCOME_NEGATIVE;
     }
-    return buf_reserve(&m->key, DF_SLACK) ? DF_OUTCOME_PENDING
-                                          : DF_OUTCOME_NEGATIVE;
+    return buf_reserve(&m->keys, DF_SLACK) ? DF_OUTCOME_PENDING
+                                           : DF_OUTCOME_NEGATIVE;
 }
 
 static unsigned read_time(const struct dedup_config *c,
@@ -179,20 +181,46 @@ static unsigned read_time(const struct dedup_config *c,
     return ok ? DF_OUTCOME_PENDING : rejected(UNREADABLE_TIME);
 }
 
-static unsigned read_record(void *mapper, const struct df_record *record,
-                            struct df_event *event)
+/* All but event->key, for keys move as they become more. */
+static bool read_record(struct mapper *m, const struct df_record *record,
+                        struct df_event *event)
+{
+    size_t begin = m->keys.len + DF_FOLD_SPAN_HEAD;
+
+    if (!buf_reserve(&m->keys, DF_FOLD_SPAN_HEAD)) {
+        return false;
+    }
+    m->keys.len = begin;
+    event->time = 0;
+    event->outcome = read_key(m, record->fields);
+    if (event->outcome == DF_OUTCOME_PENDING && m->config->is_timed) {
+        event->outcome = read_time(
+            m->config, &record->fields[m->config->asked.n - 1], &event->time);
+    }
+    event->key_len = m->keys.len - begin;
+    return event->outcome != DF_OUTCOME_NEGATIVE;
+}
+
+static size_t read_records(void *mapper, const struct df_record *records,
+                           size_t n, struct df_event *events)
 {
     struct mapper *m = mapper;
-    unsigned outcome = read_key(m, record->fields);
+    uint8_t *at;
+    size_t count = 0;
 
-    event->time = 0;
-    if (outcome == DF_OUTCOME_PENDING && m->config->is_timed) {
-        outcome = read_time(m->config, &record->fields[m->config->asked.n - 1],
-                            &event->time);
+    buf_reset(&m->keys);
+    while (count < n && m->keys.len < KEYS_ENOUGH) {
+        if (!read_record(m, &records[count], &events[count])) {
+            return 0;
+        }
+        count++;
     }
-    event->key = m->key.data + DF_FOLD_SPAN_HEAD;
-    event->key_len = m->key.len - DF_FOLD_SPAN_HEAD;
-    return outcome;
+    at = m->keys.data;
+    for (size_t i = 0; i < count; i++) {
+        events[i].key = at + DF_FOLD_SPAN_HEAD;
+        at = events[i].key + events[i].key_len;
+    }
+    return count;
 }
 
 /* ---- time ---- */
@@ -297,7 +325,7 @@ static const struct df_fold fold = {
     .future = FUTURE_TIME,
     .is_timed = is_timed,
     .is_by_span = is_by_span,
-    .read = read_record,
+    .read = read_records,
     .begin = begin,
     .tick = tick,
     .look = look,
