@@ -96,15 +96,17 @@ static enum df_status open_times(struct folding *f, struct df_error *err)
                                   .config = f->rows.config,
                                   .workers = f->plan.workers,
                                   .units = f->plan.units,
+                                  .clock = f->plan.clock,
                                   .spill_directory = f->plan.scratch,
                                   .stop = f->plan.stop };
     enum df_status status = DF_OK;
 
-    if (f->rows.is_timed) {
-        status = timeline_open(&f->timeline, &plan, err);
-    }
-    if (status == DF_OK && (f->rows.is_timed || f->plan.wants_outcomes)) {
+    if (f->rows.is_timed || f->plan.wants_outcomes) {
         status = outcomes_open(&f->outcomes, f->plan.units, err);
+    }
+    plan.outcomes = f->outcomes;
+    if (status == DF_OK && f->rows.is_timed) {
+        status = timeline_open(&f->timeline, &plan, err);
     }
     return status;
 }
@@ -177,13 +179,15 @@ void folding_close(struct folding *f)
 
 /* ---- map ---- */
 
-static void end_unit(struct folding *f, unsigned worker)
+static enum df_status end_unit(struct folding *f, unsigned worker,
+                               struct df_error *err)
 {
-    struct worker *w = &f->workers[worker];
+    const struct worker *w = &f->workers[worker];
 
-    if (w->unit != SIZE_MAX && f->timeline != NULL) {
-        timeline_end_unit(f->timeline, worker, w->unit, w->is_deleted);
-    }
+    return w->unit != SIZE_MAX && f->timeline != NULL
+               ? timeline_end_unit(f->timeline, worker, w->unit, w->is_deleted,
+                                   err)
+               : DF_OK;
 }
 
 static enum df_status begin_unit(struct folding *f, unsigned worker,
@@ -191,11 +195,15 @@ static enum df_status begin_unit(struct folding *f, unsigned worker,
                                  struct df_error *err)
 {
     struct worker *w = &f->workers[worker];
+    enum df_status status;
 
     if (w->unit == place->unit) {
         return DF_OK;
     }
-    end_unit(f, worker);
+    status = end_unit(f, worker, err);
+    if (status != DF_OK) {
+        return status;
+    }
     if (place->unit >= EVENTS_UNIT_TOUCH) {
         return error_set(err, DF_INPUT,
                          "the batch has more than %u files or parts of "
@@ -282,7 +290,7 @@ static enum df_status take(struct reading *r, size_t i, struct df_error *err)
     }
     if (f->timeline != NULL) {
         status =
-            timeline_add(f->timeline, r->worker,
+            timeline_add(f->timeline, r->worker, r->place->unit,
                          is_pending ? r->read[i].time : TIMELINE_NONE, err);
     }
     return status == DF_OK && is_pending ? add_event(r, i, err) : status;
@@ -344,20 +352,18 @@ enum df_status folding_records(struct folding *f, unsigned worker,
 
 static enum df_status settle(struct folding *f, struct df_error *err)
 {
-    enum df_status status;
+    enum df_status status = DF_OK;
 
-    for (unsigned i = 0; i < f->plan.workers; i++) {
-        end_unit(f, i);
+    for (unsigned i = 0; status == DF_OK && i < f->plan.workers; i++) {
+        status = end_unit(f, i, err);
     }
     f->before = f->plan.clock;
     f->after = f->plan.clock;
-    if (f->timeline == NULL) {
-        return DF_OK;
+    if (status != DF_OK || f->timeline == NULL) {
+        return status;
     }
     f->rows.fold->begin(f->rows.config, &f->before);
-    status =
-        timeline_settle(f->timeline, &f->after, f->outcomes, f->late, err);
-    return status;
+    return timeline_settle(f->timeline, &f->after, f->late, err);
 }
 
 /* ---- touch ---- */
