@@ -98,6 +98,9 @@ struct reader_units {
     struct batch *batch; /* not owned */
     size_t count;
     void *owned; /* private */
+    /* Set by the caller: */
+    bool keeps_bounds; /* of all records, while they are read */
+    bool has_bounds;   /* they are read once more, by what was kept */
 };
 
 enum df_status reader_plan_units(struct reader_units *units,
@@ -152,7 +155,8 @@ typedef enum df_status reader_record_sink(void *ctx,
                                           const struct df_record *records,
                                           size_t n, struct df_error *err);
 
-/* As reader_read. sink may not be NULL. */
+/* As reader_read. sink may not be NULL. Read by bounds, records are as they
+ * stood, without fields; hashes tell whether they were the same. */
 enum df_status reader_read_records(struct reader *r,
                                    struct reader_units *units, size_t unit,
                                    reader_record_sink *sink, void *ctx,

@@ -25,8 +25,14 @@ struct reader_records {
     void *ctx;
     const struct reader_units *units;
     struct reader_place place;
-    uint64_t end_at; /* where pieces.data[end] lies in the content of the
-                        file, a mark not counted */
+    uint64_t end_at;     /* where pieces.data[end] lies in the content of the
+                            file, a mark not counted */
+    struct bounds *kept; /* NULL: bounds are not kept */
+    bool is_known;       /* the next three say where records are: */
+    struct bounds_walk walk; /* those behind the next */
+    bool has_next;
+    uint64_t next_at; /* in the content */
+    size_t next_len;
 };
 
 struct reader {

@@ -147,7 +147,56 @@ static enum df_status give(void *ctx, const struct df_record *records,
     struct reader_records *x = &((struct reader *)ctx)->records;
     enum df_status status = x->sink(x->ctx, &x->place, records, n, err);
 
+    if (status == DF_OK && x->kept != NULL &&
+        !bounds_add(x->kept, place_of(ctx, records[0].data), records, n)) {
+        status = error_no_memory(err);
+    }
     x->place.index += n;
+    return status;
+}
+
+/* ---- from what is pending to the sink, by what is known ---- */
+
+enum { KNOWN_AT_ONCE = 256 };
+
+static void know_next(struct reader_records *x)
+{
+    x->has_next = bounds_next(&x->walk, &x->next_at, &x->next_len);
+}
+
+/* Takes records that lie in b, which begins at `begin` of the content, up to
+ * KNOWN_AT_ONCE. */
+static size_t take_known(struct reader_records *x, struct bytes b,
+                         uint64_t begin, struct df_record *records)
+{
+    size_t n = 0;
+
+    while (n < KNOWN_AT_ONCE && x->has_next &&
+           x->next_at + x->next_len <= begin + b.len) {
+        records[n++] =
+            (struct df_record){ .data = b.data + (x->next_at - begin),
+                                .len = x->next_len };
+        know_next(x);
+    }
+    return n;
+}
+
+static enum df_status give_known(struct reader *r, struct df_error *err)
+{
+    struct reader_records *x = &r->records;
+    struct pieces *p = &r->pieces;
+    struct bytes b = pieces_pending(p);
+    uint64_t begin = x->end_at - b.len;
+    struct df_record records[KNOWN_AT_ONCE];
+    enum df_status status = DF_OK;
+    size_t n;
+
+    while (status == DF_OK && (n = take_known(x, b, begin, records)) > 0) {
+        status = give(r, records, n, err);
+    }
+    p->begin = x->has_next && x->next_at < x->end_at
+                   ? p->end - (size_t)(x->end_at - x->next_at)
+                   : p->end;
     return status;
 }
 
@@ -162,6 +211,9 @@ static enum df_status parse(struct reader *r, bool at_end,
 
     if (r->cut.stop != NULL && *r->cut.stop != 0) {
         return error_set(err, DF_INTERRUPTED, "interrupted");
+    }
+    if (r->records.is_known) {
+        return give_known(r, err);
     }
     status = record_parse(r->records.parser, pieces_pending(p), at_end, &used,
                           &sink, err);
@@ -354,6 +406,24 @@ static enum df_status read_split(struct reader *r, const struct unit *unit,
     return status;
 }
 
+static void begin_records(struct reader *r, struct reader_units *units,
+                          size_t unit)
+{
+    struct reader_records *x = &r->records;
+
+    x->units = units;
+    x->place = (struct reader_place){ .unit = unit,
+                                      .file = reader_unit_file(units, unit),
+                                      .reader = r };
+    x->is_known = units->has_bounds;
+    x->kept = units->keeps_bounds && !units->has_bounds
+                  ? &units_change(units, unit)->bounds
+                  : NULL;
+    x->walk = bounds_walk(&units_at(units, unit)->bounds);
+    know_next(x);
+    record_parser_start(x->parser);
+}
+
 enum df_status reader_read_records(struct reader *r,
                                    struct reader_units *units, size_t unit,
                                    reader_record_sink *sink, void *ctx,
@@ -370,13 +440,10 @@ enum df_status reader_read_records(struct reader *r,
     }
     x->sink = sink;
     x->ctx = ctx;
-    x->units = units;
-    x->place =
-        (struct reader_place){ .unit = unit, .file = file, .reader = r };
+    begin_records(r, units, unit);
     decode_start(r->file);
     r->content = r->file;
     pieces_start(&r->pieces, file->id, range.begin == 0, NULL, NULL);
-    record_parser_start(x->parser);
     if (warc_is_named(file->path)) {
         status = source_refuse(&r->source, err,
                                "an archive (WARC) holds documents, not "
@@ -385,6 +452,9 @@ enum df_status reader_read_records(struct reader *r,
         status = read_split(r, units_at(units, unit), err);
     } else {
         status = read_whole(r, err);
+    }
+    if (status == DF_OK && x->is_known && x->has_next) {
+        status = source_refuse(&r->source, err, "changed while it was read");
     }
     if (status != DF_OK) {
         source_abandon(&r->source);

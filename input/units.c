@@ -307,6 +307,9 @@ void reader_units_fini(struct reader_units *units)
         for (size_t i = 0; i < owned->head_count; i++) {
             buf_fini(&owned->heads[i].header);
         }
+        for (size_t i = 0; i < units->count; i++) {
+            bounds_fini(&owned->units[i].bounds);
+        }
         free(owned->heads);
         free(owned->units);
         free(owned->blocks);

@@ -5,6 +5,7 @@
 #ifndef INPUT_UNITS_H
 #define INPUT_UNITS_H
 
+#include "input/bounds.h"
 #include "input/reader.h"
 #include "input/source.h"
 
@@ -19,6 +20,7 @@ struct unit {
     size_t head; /* see units_head */
     bool parity; /* its quotes turn inside to outside; set by the scan */
     bool inside; /* it begins between quotes; set after the scan */
+    struct bounds bounds; /* of its records, where they are kept */
 };
 
 /* How a split file of records begins. */

@@ -237,6 +237,14 @@ enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
     return DF_OK;
 }
 
+/* Units are kept until the crew is closed, for one that reads them again. */
+static void close_units(struct crew *c)
+{
+    if (c->plan.again == NULL) {
+        reader_units_fini(&c->units);
+    }
+}
+
 void crew_close(struct crew *c)
 {
     if (c == NULL) {
@@ -250,6 +258,7 @@ void crew_close(struct crew *c)
         combine_close(c->workers[i].combine);
         reader_close(c->workers[i].reader);
     }
+    close_units(c);
     free(c->combines);
     free(c->workers);
     free(c);
@@ -447,7 +456,7 @@ static enum df_status read_units(struct crew *c, struct df_error *err)
 {
     enum df_status status = DF_OK;
 
-    if (reader_units_need_scan(&c->units)) {
+    if (c->plan.again == NULL && reader_units_need_scan(&c->units)) {
         status = work_all(c, scan_unit, err);
         reader_units_scanned(&c->units);
     }
@@ -457,11 +466,28 @@ static enum df_status read_units(struct crew *c, struct df_error *err)
     return status == DF_OK ? reader_finish(&c->units, err) : status;
 }
 
+static enum df_status open_units(struct crew *c, struct batch *batch,
+                                 struct df_error *err)
+{
+    struct reader_cut cut = crew_cut(c->plan.job, c->plan.options);
+    enum df_status status;
+
+    close_units(c);
+    if (c->plan.again != NULL) {
+        assert(c->plan.again->batch == batch);
+        c->units = c->plan.again->units;
+        c->units.has_bounds = c->units.keeps_bounds;
+        return DF_OK;
+    }
+    status = reader_plan_units(&c->units, batch, &cut, err);
+    c->units.keeps_bounds = c->plan.keeps_bounds;
+    return status;
+}
+
 enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
                         struct df_error *err)
 {
-    struct reader_cut cut = crew_cut(c->plan.job, c->plan.options);
-    enum df_status status = reader_plan_units(&c->units, batch, &cut, err);
+    enum df_status status = open_units(c, batch, err);
 
     if (status != DF_OK) {
         return status;
@@ -477,11 +503,7 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
     if (c->plan.begin != NULL) {
         status = c->plan.begin(c->plan.records_ctx, c->units.count, err);
     }
-    if (status == DF_OK) {
-        status = read_units(c, err);
-    }
-    reader_units_fini(&c->units);
-    return status;
+    return status == DF_OK ? read_units(c, err) : status;
 }
 
 /* ---- combine's last step, and reduce ---- */

@@ -29,6 +29,7 @@ typedef enum df_status crew_records(void *ctx, unsigned worker,
                                     const struct df_record *records, size_t n,
                                     struct df_error *err);
 
+struct crew;
 struct crew_plan {
     const struct jobspec *job;
     struct row_shape shape;
@@ -43,11 +44,14 @@ struct crew_plan {
      * be called, and shape, parts, scratch and sample mean nothing. */
     crew_records *records;
     void *records_ctx;
+    /* Records will be read once more: by a crew that has this one as `again`,
+     * with the same batch. It gets them as they stand, without fields. */
+    bool keeps_bounds;
+    struct crew *again;
     /* Called, if not NULL, before the first record of a batch. */
     enum df_status (*begin)(void *ctx, size_t units, struct df_error *err);
 };
 
-struct crew;
 enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
                          struct df_error *err) DF_MUST_CHECK;
 void crew_close(struct crew *c);

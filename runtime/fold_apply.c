@@ -97,8 +97,10 @@ static enum df_status map(struct fold_batch *b, struct df_error *err)
 {
     struct application *a = b->a;
     struct crew_plan plan = crew_plan_of(b);
-    enum df_status status = crew_open(&a->crew, &plan, err);
+    enum df_status status;
 
+    plan.keeps_bounds = b->files != NULL;
+    status = crew_open(&a->crew, &plan, err);
     if (status == DF_OK) {
         status = crew_map(a->crew, a->batch, NULL, err);
     }
@@ -123,6 +125,7 @@ static enum df_status read_again(struct fold_batch *b, crew_records *records,
     plan.records = records;
     plan.records_ctx = ctx;
     plan.begin = NULL;
+    plan.again = b->a->crew;
     for (size_t i = 0; i < batch->file_count; i++) {
         b->hashes[i] = batch->files[i].hash;
     }

@@ -569,11 +569,15 @@ static enum df_status flush(struct outcome_files *o, const struct crew *crew,
     if (has_turn) {
         place(o, l, unit, is_end, at);
     }
-    for (int i = 0; i < FILES; i++) {
+    /* Each begins with another file: who writes to the same one waits. */
+    for (size_t i = 0; i < FILES; i++) {
+        int file = (int)((i + (size_t)(l - o->lanes)) % FILES);
+
         if (has_turn && status == DF_OK) {
-            status = write_at(o, i, buf_bytes(&l->files[i]), at[i], err);
+            status =
+                write_at(o, file, buf_bytes(&l->files[file]), at[file], err);
         }
-        buf_reset(&l->files[i]);
+        buf_reset(&l->files[file]);
     }
     l->gathered = 0;
     return status;
