@@ -62,10 +62,10 @@ static enum df_status take_records(void *ctx, unsigned worker,
                                    struct df_error *err)
 {
     struct fold_batch *b = ctx;
-    struct folding_place at = { .unit = place->unit,
-                                .index = place->index,
-                                .is_deleted =
-                                    place->file->section == BATCH_DELETED };
+    struct fold_place at = { .unit = place->unit,
+                             .index = place->index,
+                             .is_deleted =
+                                 place->file->section == BATCH_DELETED };
     enum df_status status = DF_OK;
 
     if (b->files != NULL && place->index == 0) {

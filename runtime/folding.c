@@ -23,19 +23,7 @@
 enum {
     PARTS = 64, /* of the events, about: a part's slots fit in a cache */
     /* Events that are worth waking a second worker for. */
-    TEAM_EVENTS = 20000,
-    AT_ONCE = 128 /* records that are read before the first is hashed */
-};
-
-/* One worker while it maps. */
-struct worker {
-    void *mapper;
-    struct events *events;
-    size_t unit; /* the one at hand, SIZE_MAX before the first */
-    bool is_deleted;
-    uint64_t records;
-    uint64_t deleted;
-    uint64_t rejected[DF_COUNTERS_MAX]; /* by reason */
+    TEAM_EVENTS = 20000
 };
 
 /* One thread while it resolves. */
@@ -50,11 +38,9 @@ struct thread {
 struct folding {
     struct folding_plan plan;
     struct fold_rows rows;
-    unsigned parts;
-    struct worker *workers;
-    struct events **events;    /* theirs */
-    struct timeline *timeline; /* NULL: untimed */
-    struct outcomes *outcomes; /* NULL: not needed */
+    struct fold_map map;
+    struct fold_worker *workers;
+    struct events **events; /* theirs */
     struct df_clock before;
     struct df_clock after;
 
@@ -70,26 +56,6 @@ struct folding {
 
 /* ---- opening ---- */
 
-static enum df_status open_worker(struct folding *f, unsigned i,
-                                  struct df_error *err)
-{
-    const struct jobspec *job = f->plan.job;
-    struct events_plan plan = { .parts = f->parts,
-                                .memory = f->plan.memory / 2 / f->plan.workers,
-                                .spill_directory = f->plan.scratch };
-    struct worker *w = &f->workers[i];
-    enum df_status status;
-
-    assert(f->workers != NULL && f->events != NULL);
-    status = events_open(&w->events, &plan, err);
-    w->unit = SIZE_MAX;
-    f->events[i] = w->events;
-    if (status == DF_OK) {
-        status = job->job->mapper_open(job->config, &w->mapper, err);
-    }
-    return status;
-}
-
 static enum df_status open_times(struct folding *f, struct df_error *err)
 {
     struct timeline_plan plan = { .fold = f->rows.fold,
@@ -102,11 +68,11 @@ static enum df_status open_times(struct folding *f, struct df_error *err)
     enum df_status status = DF_OK;
 
     if (f->rows.is_timed || f->plan.wants_outcomes) {
-        status = outcomes_open(&f->outcomes, f->plan.units, err);
+        status = outcomes_open(&f->map.outcomes, f->plan.units, err);
     }
-    plan.outcomes = f->outcomes;
+    plan.outcomes = f->map.outcomes;
     if (status == DF_OK && f->rows.is_timed) {
-        status = timeline_open(&f->timeline, &plan, err);
+        status = timeline_open(&f->map.timeline, &plan, err);
     }
     return status;
 }
@@ -125,15 +91,22 @@ enum df_status folding_open(struct folding **out,
     }
     f->plan = *plan;
     f->rows = fold_rows_of(plan->job->job->fold, plan->job->config, d->shape);
-    /* A multiple of the shards: a part's keys are of one shard. */
-    f->parts = d->shards * (PARTS / d->shards);
+    f->map = (struct fold_map){
+        .job = plan->job,
+        .rows = &f->rows,
+        /* A multiple of the shards: a part's keys are of one shard. */
+        .parts = d->shards * (PARTS / d->shards),
+    };
     f->workers = calloc(plan->workers, sizeof *f->workers);
     f->events = calloc(plan->workers, sizeof(struct events *));
     if (f->workers == NULL || f->events == NULL) {
         status = error_no_memory(err);
     }
     for (unsigned i = 0; status == DF_OK && i < plan->workers; i++) {
-        status = open_worker(f, i, err);
+        status = fold_worker_open(&f->workers[i], &f->map, i,
+                                  plan->memory / 2 / plan->workers,
+                                  plan->scratch, err);
+        f->events[i] = f->workers[i].events;
     }
     if (status == DF_OK) {
         status = open_times(f, err);
@@ -166,11 +139,10 @@ void folding_close(struct folding *f)
         return;
     }
     close_threads(f);
-    timeline_close(f->timeline);
-    outcomes_close(f->outcomes);
+    timeline_close(f->map.timeline);
+    outcomes_close(f->map.outcomes);
     for (unsigned i = 0; f->workers != NULL && i < f->plan.workers; i++) {
-        f->plan.job->job->mapper_close(f->workers[i].mapper);
-        events_close(f->workers[i].events);
+        fold_worker_close(&f->workers[i]);
     }
     free(f->workers);
     free(f->events);
@@ -179,173 +151,12 @@ void folding_close(struct folding *f)
 
 /* ---- map ---- */
 
-static enum df_status end_unit(struct folding *f, unsigned worker,
-                               struct df_error *err)
-{
-    const struct worker *w = &f->workers[worker];
-
-    return w->unit != SIZE_MAX && f->timeline != NULL
-               ? timeline_end_unit(f->timeline, worker, w->unit, w->is_deleted,
-                                   err)
-               : DF_OK;
-}
-
-static enum df_status begin_unit(struct folding *f, unsigned worker,
-                                 const struct folding_place *place,
-                                 struct df_error *err)
-{
-    struct worker *w = &f->workers[worker];
-    enum df_status status;
-
-    if (w->unit == place->unit) {
-        return DF_OK;
-    }
-    status = end_unit(f, worker, err);
-    if (status != DF_OK) {
-        return status;
-    }
-    if (place->unit >= EVENTS_UNIT_TOUCH) {
-        return error_set(err, DF_INPUT,
-                         "the batch has more than %u files or parts of "
-                         "files: divide it",
-                         EVENTS_UNIT_TOUCH);
-    }
-    w->unit = place->unit;
-    w->is_deleted = place->is_deleted;
-    return DF_OK;
-}
-
-/* Some records on their way to the events. */
-struct reading {
-    struct folding *f;
-    unsigned worker;
-    const struct folding_place *place;
-    uint64_t index; /* of the first, in the unit */
-    size_t n;
-    struct df_event read[AT_ONCE];
-    uint64_t hashes[AT_ONCE]; /* of their keys */
-};
-
-/* The row's key: its head goes before the job's. */
-static struct bytes row_key(const struct folding *f, const struct df_event *e)
-{
-    size_t head = fold_rows_head(&f->rows);
-
-    return bytes_of(e->key - head, head + e->key_len);
-}
-
-/* A loop of its own: what has just been written in bytes is slow to be read
- * in words. */
-static void put_heads(struct reading *r)
-{
-    const struct fold_rows *rows = &r->f->rows;
-    size_t head = fold_rows_head(rows);
-    uint8_t kind = rows->is_by_span ? DF_FOLD_SPAN : DF_FOLD_KEY;
-
-    for (size_t i = 0; i < r->n; i++) {
-        uint8_t *row = r->read[i].key - head;
-
-        memset(row, 0, head);
-        row[0] = kind;
-    }
-}
-
-static void hash_keys(struct reading *r)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        r->hashes[i] = fold_rows_hash(&r->f->rows, row_key(r->f, &r->read[i]));
-    }
-}
-
-static enum df_status add_event(struct reading *r, size_t i,
-                                struct df_error *err)
-{
-    struct folding *f = r->f;
-    struct worker *w = &f->workers[r->worker];
-    const struct event event = { .key = row_key(f, &r->read[i]),
-                                 .tag = (uint32_t)r->hashes[i],
-                                 .unit = (uint32_t)w->unit,
-                                 .index = (uint32_t)(r->index + i),
-                                 .is_deleted = w->is_deleted,
-                                 .time = r->read[i].time };
-
-    return events_add(w->events, row_part(r->hashes[i], f->parts), &event,
-                      err);
-}
-
-/* Where the record goes that was read as the i-th. */
-static enum df_status take(struct reading *r, size_t i, struct df_error *err)
-{
-    struct folding *f = r->f;
-    unsigned outcome = r->read[i].outcome;
-    bool is_pending = outcome == DF_OUTCOME_PENDING;
-    enum df_status status = DF_OK;
-
-    if (!is_pending) {
-        f->workers[r->worker].rejected[outcome - DF_OUTCOME_REJECTED]++;
-    }
-    if (!is_pending && f->outcomes != NULL) {
-        outcomes_set(f->outcomes, r->place->unit, (size_t)(r->index + i),
-                     outcome);
-    }
-    if (f->timeline != NULL) {
-        status =
-            timeline_add(f->timeline, r->worker, r->place->unit,
-                         is_pending ? r->read[i].time : TIMELINE_NONE, err);
-    }
-    return status == DF_OK && is_pending ? add_event(r, i, err) : status;
-}
-
-static enum df_status map_records(struct reading *r,
-                                  const struct df_record *records, size_t n,
-                                  struct df_error *err)
-{
-    const struct worker *w = &r->f->workers[r->worker];
-    enum df_status status = DF_OK;
-
-    for (size_t at = 0; status == DF_OK && at < n; at += r->n) {
-        size_t most = n - at < AT_ONCE ? n - at : AT_ONCE;
-
-        r->index = r->place->index + at;
-        r->n = r->f->rows.fold->read(w->mapper, records + at, most, r->read);
-        if (r->n == 0) {
-            return error_no_memory(err);
-        }
-        put_heads(r);
-        hash_keys(r);
-        for (size_t i = 0; status == DF_OK && i < r->n; i++) {
-            status = take(r, i, err);
-        }
-    }
-    return status;
-}
-
 enum df_status folding_records(struct folding *f, unsigned worker,
-                               const struct folding_place *place,
+                               const struct fold_place *place,
                                const struct df_record *records, size_t n,
                                struct df_error *err)
 {
-    struct worker *w = &f->workers[worker];
-    enum df_status status = begin_unit(f, worker, place, err);
-
-    if (status == DF_OK && place->index + n > EVENTS_INDEX_MAX) {
-        status = error_set(err, DF_INPUT,
-                           "more than %u records in one file that cannot be "
-                           "read in parts: divide it, or leave it "
-                           "uncompressed",
-                           EVENTS_INDEX_MAX);
-    }
-    if (status == DF_OK && f->outcomes != NULL) {
-        status = outcomes_add(f->outcomes, place->unit, n, err);
-    }
-    if (status == DF_OK) {
-        struct reading r = { .f = f, .worker = worker, .place = place };
-
-        status = map_records(&r, records, n, err);
-    }
-    w->records += n;
-    w->deleted += place->is_deleted ? n : 0;
-    return status;
+    return fold_worker_records(&f->workers[worker], place, records, n, err);
 }
 
 /* ---- settle ---- */
@@ -355,15 +166,15 @@ static enum df_status settle(struct folding *f, struct df_error *err)
     enum df_status status = DF_OK;
 
     for (unsigned i = 0; status == DF_OK && i < f->plan.workers; i++) {
-        status = end_unit(f, i, err);
+        status = fold_worker_end(&f->workers[i], err);
     }
     f->before = f->plan.clock;
     f->after = f->plan.clock;
-    if (status != DF_OK || f->timeline == NULL) {
+    if (status != DF_OK || f->map.timeline == NULL) {
         return status;
     }
     f->rows.fold->begin(f->rows.config, &f->before);
-    return timeline_settle(f->timeline, &f->after, f->late, err);
+    return timeline_settle(f->map.timeline, &f->after, f->late, err);
 }
 
 /* ---- touch ---- */
@@ -410,7 +221,7 @@ static enum df_status touch_rows(struct folding *f, struct snapshot_rows *rows,
         }
         hash = fold_rows_hash(&f->rows, event.key);
         event.tag = (uint32_t)hash;
-        status = events_add(to, row_part(hash, f->parts), &event, err);
+        status = events_add(to, row_part(hash, f->map.parts), &event, err);
         if (status == DF_OK) {
             status = snapshot_rows_next(rows, &row, err);
         }
@@ -459,7 +270,7 @@ static uint64_t count_events(const struct folding *f)
     uint64_t n = 0;
 
     for (unsigned i = 0; i < f->plan.workers; i++) {
-        for (unsigned p = 0; p < f->parts; p++) {
+        for (unsigned p = 0; p < f->map.parts; p++) {
             n += events_size(f->events[i], p).events;
         }
     }
@@ -481,9 +292,9 @@ static enum df_status open_thread(struct folding *f, unsigned i,
                                  .view = f->plan.view,
                                  .events = f->events,
                                  .event_workers = f->plan.workers,
-                                 .parts = f->parts,
-                                 .timeline = f->timeline,
-                                 .outcomes = f->outcomes,
+                                 .parts = f->map.parts,
+                                 .timeline = f->map.timeline,
+                                 .outcomes = f->map.outcomes,
                                  .before = f->before,
                                  .after = f->after,
                                  .memory = f->plan.memory / 4 / f->team,
@@ -524,7 +335,7 @@ static unsigned count_slices(const struct folding *f)
 {
     unsigned shards = view_definition(f->plan.view)->shards;
     unsigned each = (f->team + shards - 1) / shards;
-    unsigned most = f->parts / shards;
+    unsigned most = f->map.parts / shards;
 
     return shards * (each < most ? each : most);
 }
@@ -535,8 +346,9 @@ static void resolve_slice(struct folding *f, unsigned slice, unsigned slices)
 
     if (t->status == DF_OK) {
         t->slice = slice;
-        t->status = resolver_parts(t->resolver, slice * f->parts / slices,
-                                   (slice + 1) * f->parts / slices, &t->err);
+        t->status =
+            resolver_parts(t->resolver, slice * f->map.parts / slices,
+                           (slice + 1) * f->map.parts / slices, &t->err);
     }
 }
 
@@ -663,8 +475,8 @@ static void close_events(struct folding *f)
         f->workers[i].events = NULL;
         f->events[i] = NULL;
     }
-    timeline_close(f->timeline);
-    f->timeline = NULL;
+    timeline_close(f->map.timeline);
+    f->map.timeline = NULL;
 }
 
 enum df_status folding_finish(struct folding *f, struct df_error *err)
@@ -706,7 +518,7 @@ const struct df_clock *folding_clock(const struct folding *f)
 
 const struct outcomes *folding_outcomes(const struct folding *f)
 {
-    return f->outcomes;
+    return f->map.outcomes;
 }
 
 const struct resolve_negative *folding_negative(const struct folding *f)

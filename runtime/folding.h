@@ -13,7 +13,7 @@
 #ifndef RUNTIME_FOLDING_H
 #define RUNTIME_FOLDING_H
 
-#include "jobs/registry.h"
+#include "runtime/fold_map.h"
 #include "runtime/reduce.h"
 #include "runtime/resolve.h"
 
@@ -29,13 +29,6 @@ struct folding_plan {
     const volatile sig_atomic_t *stop; /* NULL: none */
 };
 
-/* Records that come together: of one unit, one behind the other. */
-struct folding_place {
-    size_t unit;
-    uint64_t index; /* of the first, in the unit */
-    bool is_deleted;
-};
-
 struct folding;
 enum df_status folding_open(struct folding **out,
                             const struct folding_plan *plan,
@@ -43,7 +36,7 @@ enum df_status folding_open(struct folding **out,
 void folding_close(struct folding *f);
 
 enum df_status folding_records(struct folding *f, unsigned worker,
-                               const struct folding_place *place,
+                               const struct fold_place *place,
                                const struct df_record *records, size_t n,
                                struct df_error *err) DF_MUST_CHECK;
 

@@ -16,26 +16,18 @@
  */
 #include "runtime/outcome_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime/outcome_layout.h"
 
-enum { FILES = 5, REJECTED = 3, RETRACTED = 4 };
-
-static const char *const names[FILES] = { "unique", "duplicate", "expired",
-                                          "rejected", "retracted" };
-
 enum {
-    DIRECTORY_MODE = 0777, /* less the umask */
-    FILE_MODE = 0666,
+    FILES = OUTCOME_FILES,
     GATHER_MIN = 1 << 20, /* bytes of a unit, whatever the budget */
     GATHER_MAX = 32 << 20,
     LOOK_EVERY_MS = 50 /* whether another worker has failed */
@@ -51,10 +43,7 @@ struct lane {
 struct outcome_files {
     struct outcome_files_plan plan;
     enum form_format format;
-    struct buf parent; /* OUT, absolute; all paths end with NUL */
-    struct buf path;   /* OUT/BATCH */
-    struct buf hidden;
-    uint64_t token;
+    struct outcome_place place;
     const struct outcomes *outcomes;
     size_t gather_max;
     struct lane *lanes;
@@ -70,147 +59,16 @@ struct outcome_files {
     uint64_t ends[FILES];
 };
 
-/* ---- paths ---- */
-
-static bool set_path(struct buf *out, const char *parent, const char *name)
-{
-    buf_reset(out);
-    return buf_printf(out, "%s/%s", parent, name) && buf_append_byte(out, 0);
-}
-
-static bool set_hidden(struct buf *out, const char *parent, uint64_t token)
-{
-    char name[64];
-
-    (void)snprintf(name, sizeof name, ".deltafold-%016llx.partial",
-                   (unsigned long long)token);
-    return set_path(out, parent, name);
-}
-
-static const char *text(const struct buf *b)
-{
-    return (const char *)b->data;
-}
-
-static enum df_status sync_path(const char *path, struct df_error *err)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum df_status status = DF_OK;
-
-    if (fd < 0) {
-        return error_errno(err, errno, "%s", path);
-    }
-    if (fsync(fd) != 0) {
-        status = error_errno(err, errno, "%s: cannot sync", path);
-    }
-    (void)close(fd);
-    return status;
-}
-
-/* Removes a directory of outcome files; what cannot be removed stays. */
-static void remove_files(const char *path)
-{
-    struct buf file = { 0 };
-
-    for (int i = 0; i < FILES; i++) {
-        if (set_path(&file, path, names[i])) {
-            (void)unlink(text(&file));
-        }
-    }
-    (void)rmdir(path);
-    buf_fini(&file);
-}
-
-/* What marks the leftovers of one view among those of others. */
-static uint32_t view_mark(const struct view *v)
-{
-    char *real = realpath(view_path(v), NULL);
-    uint64_t hash =
-        hash64(bytes_of_string(real != NULL ? real : view_path(v)));
-
-    free(real);
-    return (uint32_t)(hash >> 32);
-}
-
-/* Removes what crashes of this view have left in OUT. */
-static void remove_leftovers(const struct outcome_files *o)
-{
-    DIR *dir = opendir(text(&o->parent));
-    struct dirent *entry;
-    struct buf path = { 0 };
-    char head[32];
-
-    (void)snprintf(head, sizeof head, ".deltafold-%08x",
-                   (unsigned)(o->token >> 32));
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (strncmp(entry->d_name, head, strlen(head)) == 0 &&
-            set_path(&path, text(&o->parent), entry->d_name)) {
-            remove_files(text(&path));
-        }
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
-    buf_fini(&path);
-}
-
-static enum df_status make_parent(struct outcome_files *o,
-                                  struct df_error *err)
-{
-    const char *out = o->plan.directory;
-    char *real;
-
-    if (mkdir(out, DIRECTORY_MODE) != 0 && errno != EEXIST) {
-        return error_errno(err, errno, "%s: cannot make the directory", out);
-    }
-    real = realpath(out, NULL);
-    if (real == NULL) {
-        return error_errno(err, errno, "%s", out);
-    }
-    if (!buf_append(&o->parent, real, strlen(real) + 1)) {
-        free(real);
-        return error_no_memory(err);
-    }
-    free(real);
-    return DF_OK;
-}
-
-/* OUT/BATCH must not be there. */
-static enum df_status check_free(const struct outcome_files *o,
-                                 struct df_error *err)
-{
-    struct stat st;
-
-    if (lstat(text(&o->path), &st) != 0) {
-        return errno == ENOENT ? DF_OK
-                               : error_errno(err, errno, "%s", text(&o->path));
-    }
-    return error_set(err, DF_INPUT,
-                     "%s: is there already, so the batch's outcome files "
-                     "cannot be: move it away, or name another directory "
-                     "with --outcomes",
-                     text(&o->path));
-}
-
 /* ---- opening ---- */
 
-static enum df_status open_paths(struct outcome_files *o, struct df_error *err)
+static enum df_status open_place(struct outcome_files *o, struct df_error *err)
 {
-    enum df_status status = make_parent(o, err);
+    const struct outcome_place_plan plan = { .view = o->plan.view,
+                                             .directory = o->plan.directory,
+                                             .batch = o->plan.batch->name,
+                                             .token = o->plan.token };
 
-    if (status != DF_OK) {
-        return status;
-    }
-    o->token = (uint64_t)view_mark(o->plan.view) << 32 | o->plan.token;
-    if (!set_path(&o->path, text(&o->parent), o->plan.batch->name) ||
-        !set_hidden(&o->hidden, text(&o->parent), o->token)) {
-        return error_no_memory(err);
-    }
-    status = check_free(o, err);
-    if (status == DF_OK) {
-        remove_leftovers(o);
-    }
-    return status;
+    return outcome_place_open(&o->place, &plan, err);
 }
 
 enum df_status outcome_files_open(struct outcome_files **out,
@@ -242,7 +100,7 @@ enum df_status outcome_files_open(struct outcome_files **out,
     o->maps = calloc(plan->batch->file_count + 1, sizeof *o->maps);
     status = o->lanes == NULL || o->headers == NULL || o->maps == NULL
                  ? error_no_memory(err)
-                 : open_paths(o, err);
+                 : open_place(o, err);
     if (status != DF_OK) {
         outcome_files_close(o);
         return status;
@@ -283,9 +141,7 @@ void outcome_files_close(struct outcome_files *o)
     outcome_layout_fini(&o->layout);
     (void)pthread_cond_destroy(&o->placed);
     (void)pthread_mutex_destroy(&o->lock);
-    buf_fini(&o->hidden);
-    buf_fini(&o->path);
-    buf_fini(&o->parent);
+    outcome_place_fini(&o->place);
     free(o->maps);
     free(o->headers);
     free(o->lanes);
@@ -294,12 +150,12 @@ void outcome_files_close(struct outcome_files *o)
 
 struct bytes outcome_files_path(const struct outcome_files *o)
 {
-    return bytes_of(o->path.data, o->path.len - 1);
+    return bytes_of(o->place.path.data, o->place.path.len - 1);
 }
 
 uint64_t outcome_files_token(const struct outcome_files *o)
 {
-    return o->token;
+    return o->place.token;
 }
 
 /* ---- headers ---- */
@@ -359,7 +215,8 @@ static enum df_status write_at(const struct outcome_files *o, int file,
         }
         if (n <= 0) {
             return error_errno(err, n < 0 ? errno : EIO, "%s/%s",
-                               text(&o->hidden), names[file]);
+                               outcome_place_hidden(&o->place),
+                               outcome_names[file]);
         }
         b = bytes_of(b.data + n, b.len - (size_t)n);
         at += (uint64_t)n;
@@ -380,8 +237,9 @@ static enum df_status write_headers(struct outcome_files *o,
 
     for (int i = 0; status == DF_OK && i < FILES; i++) {
         buf_reset(&line);
-        if (!outcome_layout_header(&o->layout, i == REJECTED ? "reason" : NULL,
-                                   &line) ||
+        if (!outcome_layout_header(
+                &o->layout, i == OUTCOME_REJECTED_FILE ? "reason" : NULL,
+                &line) ||
             !buf_append_byte(&line, '\n')) {
             status = error_no_memory(err);
             break;
@@ -395,25 +253,11 @@ static enum df_status write_headers(struct outcome_files *o,
 
 static enum df_status make_files(struct outcome_files *o, struct df_error *err)
 {
-    struct buf path = { 0 };
-    enum df_status status = DF_OK;
+    enum df_status status = outcome_place_make(&o->place, err);
 
-    if (mkdir(text(&o->hidden), DIRECTORY_MODE) != 0) {
-        return error_errno(err, errno, "%s: cannot make the directory",
-                           text(&o->hidden));
-    }
     for (int i = 0; status == DF_OK && i < FILES; i++) {
-        if (!set_path(&path, text(&o->hidden), names[i])) {
-            status = error_no_memory(err);
-            break;
-        }
-        o->fds[i] = open(text(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                         FILE_MODE);
-        if (o->fds[i] < 0) {
-            status = error_errno(err, errno, "%s", text(&path));
-        }
+        status = outcome_place_create(&o->place, i, &o->fds[i], err);
     }
-    buf_fini(&path);
     return status;
 }
 
@@ -495,9 +339,9 @@ static int file_of(unsigned outcome)
     case DF_OUTCOME_EXPIRED:
         return 2;
     case DF_OUTCOME_RETRACTED:
-        return RETRACTED;
+        return OUTCOME_RETRACTED_FILE;
     default:
-        return REJECTED;
+        return OUTCOME_REJECTED_FILE;
     }
 }
 
@@ -508,7 +352,7 @@ static bool gather(const struct outcome_files *o, struct lane *l, size_t file,
     int to = file_of(outcome);
     struct buf *out = &l->files[to];
     size_t before = out->len;
-    bool ok = to == REJECTED
+    bool ok = to == OUTCOME_REJECTED_FILE
                   ? append_rejected(o, l, file, b, reason_of(o, outcome), out)
                   : append_record(o, l, file, b, out);
 
@@ -623,93 +467,27 @@ enum df_status outcome_files_end(struct outcome_files *o, struct df_error *err)
 
         o->fds[i] = -1;
         if (fsync(fd) != 0) {
-            status = error_errno(err, errno, "%s/%s: cannot sync",
-                                 text(&o->hidden), names[i]);
+            status =
+                error_errno(err, errno, "%s/%s: cannot sync",
+                            outcome_place_hidden(&o->place), outcome_names[i]);
         }
         if (close(fd) != 0 && status == DF_OK) {
             status =
-                error_errno(err, errno, "%s/%s", text(&o->hidden), names[i]);
+                error_errno(err, errno, "%s/%s",
+                            outcome_place_hidden(&o->place), outcome_names[i]);
         }
     }
-    if (status == DF_OK) {
-        status = sync_path(text(&o->hidden), err);
-    }
     /* The hidden name must last before the ledger speaks of it. */
-    return status == DF_OK ? sync_path(text(&o->parent), err) : status;
+    return status == DF_OK ? outcome_place_sync(&o->place, err) : status;
 }
 
 void outcome_files_abandon(const struct outcome_files *o)
 {
-    remove_files(text(&o->hidden));
+    outcome_place_abandon(&o->place);
 }
 
-static enum df_status name_files(const char *hidden, const char *path,
-                                 const char *parent, struct df_error *err)
-{
-    if (rename(hidden, path) != 0) {
-        enum df_status status = error_errno(err, errno, "%s", path);
-
-        return error_prefix(err, status,
-                            "the batch is applied, but its outcome files, in "
-                            "%s, could not be given their name; the next run "
-                            "tries again",
-                            hidden);
-    }
-    return sync_path(parent, err);
-}
-
-enum df_status outcome_files_publish(struct outcome_files *o,
+enum df_status outcome_files_publish(const struct outcome_files *o,
                                      struct df_error *err)
 {
-    return name_files(text(&o->hidden), text(&o->path), text(&o->parent), err);
-}
-
-/* ---- after a crash ---- */
-
-/* Splits the path in the entry into OUT and the hidden directory in it. */
-static enum df_status recover(const struct ledger_entry *e,
-                              struct df_error *err)
-{
-    struct buf path = { 0 };
-    struct buf parent = { 0 };
-    struct buf hidden = { 0 };
-    const uint8_t *slash = memrchr(e->outcomes.data, '/', e->outcomes.len);
-    size_t parent_len = slash == NULL ? 0 : (size_t)(slash - e->outcomes.data);
-    enum df_status status = DF_OK;
-    struct stat st;
-
-    if (!buf_append(&path, e->outcomes.data, e->outcomes.len) ||
-        !buf_append_byte(&path, 0) ||
-        !buf_append(&parent, e->outcomes.data, parent_len) ||
-        !buf_append_byte(&parent, 0) ||
-        !set_hidden(&hidden, text(&parent), e->outcomes_token)) {
-        status = error_no_memory(err);
-    } else if (lstat(text(&hidden), &st) == 0) {
-        status = name_files(text(&hidden), text(&path),
-                            parent_len > 0 ? text(&parent) : "/", err);
-    } else if (errno != ENOENT && errno != ENOTDIR) {
-        status = error_errno(err, errno, "%s", text(&hidden));
-    }
-    buf_fini(&path);
-    buf_fini(&parent);
-    buf_fini(&hidden);
-    return status;
-}
-
-enum df_status outcome_files_recover(struct view *v, struct df_error *err)
-{
-    struct ledger_entry last;
-    struct snapshot *s;
-    bool found = false;
-    enum df_status status = snapshot_open(&s, v, err);
-
-    if (status == DF_OK) {
-        status =
-            snapshot_ledger_get(s, snapshot_state(s).seq, &last, &found, err);
-    }
-    if (status == DF_OK && found && last.outcomes.len > 0) {
-        status = recover(&last, err);
-    }
-    snapshot_close(s);
-    return status;
+    return outcome_place_publish(&o->place, err);
 }

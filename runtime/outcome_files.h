@@ -19,12 +19,13 @@
  *
  * A crash before the commit leaves a hidden directory that the next run with
  * outcome files removes; one behind it leaves one that the next run of
- * any kind renames (outcome_files_recover), for the ledger says so.
+ * any kind renames (outcome_place_recover), for the ledger says so.
  */
 #ifndef RUNTIME_OUTCOME_FILES_H
 #define RUNTIME_OUTCOME_FILES_H
 
 #include "runtime/crew.h"
+#include "runtime/outcome_place.h"
 #include "runtime/outcomes.h"
 
 struct outcome_files_plan {
@@ -67,12 +68,7 @@ enum df_status outcome_files_end(struct outcome_files *o,
 /* Instead of end, or after one that failed: removes the hidden directory. Not
  * once install has begun, for what it has made durable may name it. */
 void outcome_files_abandon(const struct outcome_files *o);
-enum df_status outcome_files_publish(struct outcome_files *o,
-                                     struct df_error *err) DF_MUST_CHECK;
-
-/* Gives the files of the last batch their name where a crash has kept that
- * from happening. The caller may write to the view. */
-enum df_status outcome_files_recover(struct view *v,
+enum df_status outcome_files_publish(const struct outcome_files *o,
                                      struct df_error *err) DF_MUST_CHECK;
 
 #endif

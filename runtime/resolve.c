@@ -23,6 +23,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "runtime/ahead.h"
 #include "runtime/fold_emit.h"
 
 enum {
@@ -30,8 +31,7 @@ enum {
     SPLIT_BITS = 4, /* of the hash */
     LEVELS = 7, /* more cannot be told apart by 28 bits: then it must fit */
     SPLIT_SHIFT = 28,
-    LOOK_EVERY = 4096, /* events between looks at the stop flag */
-    AHEAD = 32 /* enough to hide a miss, few enough for the first cache */
+    LOOK_EVERY = 128 /* groups of events between looks at the stop flag */
 };
 
 /* Where events are read from: the batch's workers, or a part divided. */
@@ -149,14 +149,6 @@ static enum df_status find(struct resolver *r, size_t part,
     return *record != NULL ? DF_OK : error_no_memory(err);
 }
 
-/* Whether an event still waits for its outcome. */
-static bool is_pending(const struct resolver *r, const struct event *event)
-{
-    return r->plan.outcomes == NULL || event->unit == EVENTS_UNIT_TOUCH ||
-           outcomes_at(r->plan.outcomes, event->unit, event->index) ==
-               DF_OUTCOME_PENDING;
-}
-
 static enum df_status look_at_stop(struct resolver *r, struct df_error *err)
 {
     if (++r->seen % LOOK_EVERY == 0 && r->plan.stop != NULL &&
@@ -239,135 +231,46 @@ static enum df_status replay_event(struct resolver *r, size_t part,
 
 /* ---- one part ---- */
 
-/* Some events at a time: the memory that the next will touch is sent for while
- * those at hand are worked on. */
-struct group_of_events {
-    struct event events[AHEAD];
-    size_t n;
-};
-
-struct ahead {
-    struct group_of_events groups[2];
-    struct group_of_events *now;
-    struct group_of_events *next;
-    size_t most; /* of a group; 1: keys do not stay, and there is no next */
-    bool at_end;
-};
-
-static void prefetch_outcome(const struct resolver *r,
-                             const struct event *event)
+/* Events of a part, a few at a time. */
+static enum df_status part_begin(struct resolver *r, struct ahead *a,
+                                 const struct events_of *from, unsigned part,
+                                 size_t states_part, struct df_error *err)
 {
-    if (r->plan.outcomes != NULL && event->unit != EVENTS_UNIT_TOUCH) {
-        outcomes_prefetch(r->plan.outcomes, event->unit, event->index);
-    }
+    const struct ahead_plan plan = { .workers = from->workers,
+                                     .n = from->n,
+                                     .part = part,
+                                     .outcomes = r->plan.outcomes,
+                                     .states = &r->states,
+                                     .states_part = states_part,
+                                     .has_tags = !r->plan.rows->is_by_span };
+
+    return ahead_open(a, &plan, err);
 }
 
-static enum df_status ahead_read(struct ahead *a, struct resolver *r,
-                                 struct events_reader *reader,
-                                 struct group_of_events *g,
-                                 struct df_error *err)
+static enum df_status part_next(struct resolver *r, struct ahead *a,
+                                const struct ahead_group **group,
+                                struct df_error *err)
 {
-    enum df_status status = DF_OK;
+    enum df_status status = look_at_stop(r, err);
 
-    g->n = 0;
-    while (status == DF_OK && !a->at_end && g->n < a->most) {
-        struct event *event = &g->events[g->n];
-
-        status = events_reader_next(reader, event, err);
-        a->at_end = event->key.data == NULL;
-        if (status == DF_OK && !a->at_end) {
-            status = look_at_stop(r, err);
-            prefetch_outcome(r, event);
-            g->n++;
-        }
-    }
-    return status;
-}
-
-/* Leaves those that wait for an outcome: of some, that may be none. */
-static void choose_pending(struct resolver *r, size_t part,
-                           struct group_of_events *g)
-{
-    size_t pending = 0;
-
-    for (size_t i = 0; i < g->n; i++) {
-        if (is_pending(r, &g->events[i])) {
-            states_prefetch_slot(&r->states, part, g->events[i].tag);
-            g->events[pending++] = g->events[i];
-        }
-    }
-    g->n = pending;
-    for (size_t i = 0; i < g->n; i++) {
-        states_prefetch_record(&r->states, part, g->events[i].tag);
-    }
-}
-
-static enum df_status ahead_fill(struct ahead *a, struct resolver *r,
-                                 struct events_reader *reader, size_t part,
-                                 struct group_of_events *g,
-                                 struct df_error *err)
-{
-    enum df_status status = ahead_read(a, r, reader, g, err);
-
-    if (status == DF_OK) {
-        choose_pending(r, part, g);
-    }
-    return status;
-}
-
-static enum df_status ahead_begin(struct ahead *a, struct resolver *r,
-                                  struct events_reader *reader, size_t part,
-                                  struct df_error *err)
-{
-    bool can = events_reader_keeps_keys(reader) && !r->plan.rows->is_by_span;
-
-    a->most = can ? AHEAD : 1;
-    a->at_end = false;
-    a->now = &a->groups[0];
-    a->next = &a->groups[1];
-    a->next->n = 0;
-    return can ? ahead_fill(a, r, reader, part, a->next, err) : DF_OK;
-}
-
-static bool ahead_has_more(const struct ahead *a)
-{
-    return !a->at_end || a->next->n > 0;
-}
-
-/* The next events are now's. */
-static enum df_status ahead_step(struct ahead *a, struct resolver *r,
-                                 struct events_reader *reader, size_t part,
-                                 struct df_error *err)
-{
-    struct group_of_events *now = a->now;
-
-    if (a->most == 1) {
-        return ahead_fill(a, r, reader, part, now, err);
-    }
-    a->now = a->next;
-    a->next = now;
-    return ahead_fill(a, r, reader, part, a->next, err);
+    return status == DF_OK ? ahead_next(a, group, err) : status;
 }
 
 static enum df_status replay(struct resolver *r, const struct events_of *from,
                              unsigned part, size_t states_part,
                              struct df_error *err)
 {
-    struct events_reader *reader;
+    const struct ahead_group *group;
     struct ahead a;
-    enum df_status status =
-        events_reader_open(&reader, from->workers, from->n, part, err);
+    enum df_status status = part_begin(r, &a, from, part, states_part, err);
 
-    if (status == DF_OK) {
-        status = ahead_begin(&a, r, reader, states_part, err);
-    }
     while (status == DF_OK && ahead_has_more(&a)) {
-        status = ahead_step(&a, r, reader, states_part, err);
-        for (size_t i = 0; status == DF_OK && i < a.now->n; i++) {
-            status = replay_event(r, states_part, &a.now->events[i], err);
+        status = part_next(r, &a, &group, err);
+        for (size_t i = 0; status == DF_OK && i < group->n; i++) {
+            status = replay_event(r, states_part, &group->events[i], err);
         }
     }
-    events_reader_close(reader);
+    ahead_close(&a);
     return status;
 }
 
@@ -376,24 +279,20 @@ static enum df_status collect(struct resolver *r, const struct events_of *from,
                               unsigned part, size_t states_part, size_t most,
                               bool *fits, struct df_error *err)
 {
-    struct events_reader *reader;
+    const struct ahead_group *group;
     struct state_record *record;
     struct ahead a;
-    enum df_status status =
-        events_reader_open(&reader, from->workers, from->n, part, err);
+    enum df_status status = part_begin(r, &a, from, part, states_part, err);
 
     *fits = true;
-    if (status == DF_OK) {
-        status = ahead_begin(&a, r, reader, states_part, err);
-    }
     while (status == DF_OK && *fits && ahead_has_more(&a)) {
-        status = ahead_step(&a, r, reader, states_part, err);
-        for (size_t i = 0; status == DF_OK && i < a.now->n; i++) {
-            status = find(r, states_part, &a.now->events[i], &record, err);
+        status = part_next(r, &a, &group, err);
+        for (size_t i = 0; status == DF_OK && i < group->n; i++) {
+            status = find(r, states_part, &group->events[i], &record, err);
         }
         *fits = states_memory(&r->states) <= most;
     }
-    events_reader_close(reader);
+    ahead_close(&a);
     return status;
 }
 

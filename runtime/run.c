@@ -261,7 +261,7 @@ static enum df_status begin(const struct run *r)
     }
     status = fold_check_options(r->options, r->err);
     return status == DF_OK && !r->options->dry_run
-               ? outcome_files_recover(r->v, r->err)
+               ? outcome_place_recover(r->v, r->err)
                : status;
 }
 

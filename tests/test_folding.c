@@ -65,8 +65,8 @@ static void add_records(struct folding *f, uint64_t random)
     struct df_error err;
 
     for (unsigned from = 0; from < RECORDS; from += AT_ONCE) {
-        struct folding_place place = { .unit = from / UNIT,
-                                       .index = from % UNIT };
+        struct fold_place place = { .unit = from / UNIT,
+                                    .index = from % UNIT };
 
         for (unsigned i = 0; i < AT_ONCE; i++) {
             make_record(&random, rooms[i], fields[i], &records[i]);

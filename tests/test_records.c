@@ -38,6 +38,8 @@ struct outcome {
 struct taker {
     struct hash_stream *hash;
     struct buf noted;
+    struct buf stood; /* all records as they stood, each with its length */
+    bool by_bounds;   /* they have no fields */
     uint64_t count;
     uint64_t in_unit;
     size_t unit;
@@ -55,6 +57,14 @@ static void note(struct taker *t, struct bytes b)
     }
 }
 
+static void note_stood(struct taker *t, const struct df_record *record)
+{
+    const uint64_t len = record->len;
+
+    assert_true(buf_append(&t->stood, &len, sizeof len) &&
+                buf_append(&t->stood, record->data, record->len));
+}
+
 static enum df_status take(void *ctx, const struct reader_place *place,
                            const struct df_record *records, size_t n,
                            struct df_error *err)
@@ -66,6 +76,10 @@ static enum df_status take(void *ctx, const struct reader_place *place,
     for (size_t i = 0; i < n; i++) {
         const struct df_field *f = records[i].fields;
 
+        note_stood(t, &records[i]);
+        if (t->by_bounds) {
+            continue;
+        }
         note(t, bytes_of(records[i].data, records[i].len));
         note(t, bytes_of(f->data, f->len));
         if (t->count + i == t->refuse_at) {
@@ -82,7 +96,7 @@ static enum df_status read_units(struct reader *r, struct reader_units *units,
 {
     enum df_status status = DF_OK;
 
-    if (reader_units_need_scan(units)) {
+    if (!units->has_bounds && reader_units_need_scan(units)) {
         /* In any order. */
         for (size_t i = units->count; status == DF_OK && i > 0; i--) {
             status = reader_scan(r, units, i - 1, err);
@@ -95,6 +109,24 @@ static enum df_status read_units(struct reader *r, struct reader_units *units,
         status = reader_read_records(r, units, i, take, t, err);
     }
     return status == DF_OK ? reader_finish(units, err) : status;
+}
+
+/* Once more, by what was kept: the same records, and the same hash. */
+static void read_again(struct reader *r, struct reader_units *units,
+                       const struct taker *before)
+{
+    struct taker t = { .refuse_at = UINT64_MAX, .by_bounds = true };
+    const struct hash128 hash = units->batch->files[0].hash;
+    struct df_error err;
+
+    units->has_bounds = true;
+    if (read_units(r, units, &t, &err) != DF_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(t.count, before->count);
+    assert_true(bytes_equal(buf_bytes(&t.stood), buf_bytes(&before->stood)));
+    assert_true(hash128_equal(units->batch->files[0].hash, hash));
+    buf_fini(&t.stood);
 }
 
 static struct outcome read_batch(const char *root, enum record_format format,
@@ -116,6 +148,7 @@ static struct outcome read_batch(const char *root, enum record_format format,
     assert_int_equal(batch_scan(&batch, root, &o.err), DF_OK);
     assert_int_equal(reader_plan_units(&units, &batch, &cut, &o.err), DF_OK);
     assert_int_equal(reader_open(&r, &cut, &o.err), DF_OK);
+    units.keeps_bounds = true;
     o.status = read_units(r, &units, &t, &o.err);
     hash_stream_add(t.hash, buf_bytes(&t.noted));
     buf_fini(&t.noted);
@@ -123,6 +156,10 @@ static struct outcome read_batch(const char *root, enum record_format format,
     o.count = t.count;
     o.blanks = reader_counts(r).blank_lines;
     o.file = batch.files[0].hash;
+    if (o.status == DF_OK) {
+        read_again(r, &units, &t);
+    }
+    buf_fini(&t.stood);
     o.units = units.count;
     reader_close(r);
     reader_units_fini(&units);
@@ -384,6 +421,64 @@ static void sinks_refuse(void **state)
     }
 }
 
+/* Another content for the file; what the scan saw of it is as if it always had
+ * been. */
+static void change(const char *root, struct batch *batch, const char *text)
+{
+    struct df_error err;
+    struct batch now;
+
+    input_tree_text(root, "inserted/x.csv", text);
+    assert_int_equal(batch_scan(&now, root, &err), DF_OK);
+    batch->files[0].length = now.files[0].length;
+    batch->files[0].mtime = now.files[0].mtime;
+    batch_fini(&now);
+}
+
+/* Between the two readings of a unit: by its bounds it is cut as it was, and
+ * the hash tells; what ends early is refused. */
+static void changed_in_between(void **state)
+{
+    const struct reader_cut cut = { .format = RECORD_CSV,
+                                    .columns = &columns };
+    struct taker t = { .refuse_at = UINT64_MAX };
+    char root[INPUT_TREE_PATH];
+    struct reader_units units;
+    struct hash128 hash;
+    struct batch batch;
+    struct df_error err;
+    struct reader *r;
+
+    (void)state;
+    workplace_new(root);
+    input_tree_text(root, "inserted/x.csv", "a,b\n1,2\n3,4\n");
+    assert_true(hash_stream_open(&t.hash));
+    assert_int_equal(batch_scan(&batch, root, &err), DF_OK);
+    assert_int_equal(reader_plan_units(&units, &batch, &cut, &err), DF_OK);
+    assert_int_equal(reader_open(&r, &cut, &err), DF_OK);
+    units.keeps_bounds = true;
+    assert_int_equal(read_units(r, &units, &t, &err), DF_OK);
+    assert_int_equal(t.count, 2);
+    hash = batch.files[0].hash;
+
+    units.has_bounds = true;
+    t.by_bounds = true;
+    change(root, &batch, "a,b\n1,\"\n\n,4\n");
+    assert_int_equal(read_units(r, &units, &t, &err), DF_OK);
+    assert_int_equal(t.count, 4);
+    assert_false(hash128_equal(batch.files[0].hash, hash));
+
+    change(root, &batch, "a,b\n1,2\n");
+    assert_int_equal(read_units(r, &units, &t, &err), DF_INPUT);
+    assert_non_null(strstr(err.text, "changed while it was read"));
+    reader_close(r);
+    reader_units_fini(&units);
+    batch_fini(&batch);
+    hash_stream_close(t.hash);
+    buf_fini(&t.noted);
+    buf_fini(&t.stood);
+}
+
 /* A quote that is never closed swallows the rest: the first to see that is
  * the one whose record it is. */
 static void never_closed(void **state)
@@ -490,6 +585,7 @@ int main(void)
         cmocka_unit_test(lines_and_objects),
         cmocka_unit_test(refusals_name_the_line),
         cmocka_unit_test(sinks_refuse),
+        cmocka_unit_test(changed_in_between),
         cmocka_unit_test(never_closed),
         cmocka_unit_test(decoded),
         cmocka_unit_test(archives_hold_no_records),
