@@ -379,6 +379,7 @@ static enum df_status load(struct stream *s, const struct chunk *c,
 {
     size_t done = 0;
 
+    assert(c->len > 0); /* a chunk is made for an event */
     if (s->buffer == NULL) {
         s->buffer = malloc(s->e->longest + DF_SLACK);
         if (s->buffer == NULL) {

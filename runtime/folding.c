@@ -103,6 +103,7 @@ enum df_status folding_open(struct folding **out,
         status = error_no_memory(err);
     }
     for (unsigned i = 0; status == DF_OK && i < plan->workers; i++) {
+        assert(f->workers != NULL && f->events != NULL);
         status = fold_worker_open(&f->workers[i], &f->map, i,
                                   plan->memory / 2 / plan->workers,
                                   plan->scratch, err);

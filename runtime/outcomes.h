@@ -3,8 +3,9 @@
  *
  * A fold job needs them while a batch is under way: the pass over the times
  * says which records are live, resolving says what became of those, and the
- * outcome files are written by them. This is the one thing that grows with
- * the number of records in memory: 20 MB for twenty million.
+ * outcome files are written by them. This and, where there are outcome files,
+ * the bounds of records (input/bounds.h) are all that grows with the number of
+ * records in memory: 20 MB each for twenty million.
  *
  *     outcomes_open(&o, units, err)
  *       outcomes_add(o, unit, n, err) ...         by the worker of the unit

@@ -289,7 +289,7 @@ static enum df_status read_step(const struct timeline *t,
     const struct lane *l = u->lane;
     const struct step *step = &u->steps[number];
     size_t n = times_in(u, number);
-    uint64_t room[TIMELINE_STEP];
+    uint64_t room[TIMELINE_STEP] = { 0 };
     const void *packed = room;
     enum df_status status = DF_OK;
 
