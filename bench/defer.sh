@@ -2,7 +2,7 @@
 # the reduced batch on, by each method, and what a month of them costs with all
 # that they put off.
 
-DEFER_TOUCHED="1000 10000 100000 1000000"
+DEFER_TOUCHED="1000 10000 100000 1000000 reads"
 AUTO_SIZES="10000 1000000 10000000"
 AUTO_PERCENTS="0.01 0.1 1 10 100"
 MONTH=30
@@ -151,11 +151,14 @@ bench_defer() {
     local touched
     declare -A peer_added=()
     words_view "$work/base" "$view_words"
-    defer_load_peers
+    [ "$DEFER_TOUCHED" = reads ] || defer_load_peers
     for touched in $DEFER_TOUCHED; do
-        [ "$touched" -ge "$view_words" ] || defer_touched "$touched"
+        if [ "$touched" = reads ]; then
+            defer_reads
+        elif [ "$touched" -lt "$view_words" ]; then
+            defer_touched "$touched"
+        fi
     done
-    defer_reads
     rm -rf "$work/rocksdb" "$work/sqlite" "$work/base" "$work"/touch-* \
         "$work"/sorted-*
 }

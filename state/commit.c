@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "state/inbox.h"
+
 /* Buffer for reading a shard's pending run. */
 enum { RUN_BUFFER = 256 << 10 };
 
@@ -124,17 +126,13 @@ enum df_status shard_advance(struct store_txn *t, struct shard_state *state,
 
 /* ---- what is folded ---- */
 
-static enum df_status open_overlay(struct shard_effects *s,
-                                   struct df_error *err)
+/* The overlay is loaded. */
+static enum df_status sum_up_overlay(struct shard_effects *s,
+                                     struct df_error *err)
 {
-    enum df_status status = overlay_load(s->read, &s->overlay, err);
-
-    if (status != DF_OK) {
-        return status;
-    }
     overlay_terms(&s->overlay, s->overlay.count, s->terms);
-    return overlay_sum(s->read, &s->overlay, 0, s->overlay.count, &s->all,
-                       err);
+    return overlay_sum(s->read, s->inbox, &s->overlay, 0, s->overlay.count,
+                       &s->all, err);
 }
 
 static enum df_status open_sum(struct shard_effects *s, struct row_shape shape,
@@ -174,10 +172,34 @@ enum df_status shard_effects_open(struct shard_effects *s, struct store *store,
     *s = (struct shard_effects){ 0 };
     status = store_begin(&s->read, store, STORE_READ, err);
     if (status == DF_OK) {
-        status = open_overlay(s, err);
+        status = overlay_load(s->read, &s->overlay, err);
+    }
+    if (status == DF_OK) {
+        status = sum_up_overlay(s, err);
     }
     if (status == DF_OK && e != NULL) {
         status = open_sum(s, shape, e, own_t, err);
+    }
+    if (status != DF_OK) {
+        shard_effects_close(s);
+    }
+    return status;
+}
+
+enum df_status shard_effects_look(struct shard_effects *s, struct store *store,
+                                  struct store_txn *inbox, unsigned shard,
+                                  struct shard_state *state,
+                                  struct df_error *err)
+{
+    enum df_status status;
+
+    *s = (struct shard_effects){ .inbox = inbox };
+    status = store_begin(&s->read, store, STORE_READ, err);
+    if (status == DF_OK) {
+        status = inbox_look(s->read, inbox, shard, state, &s->overlay, err);
+    }
+    if (status == DF_OK) {
+        status = sum_up_overlay(s, err);
     }
     if (status != DF_OK) {
         shard_effects_close(s);
@@ -201,6 +223,7 @@ void shard_effects_give(struct shard_effects *s, struct fold *f)
     f->overlay = (struct shard_run_from){
         .shape = f->shape,
         .t = s->read,
+        .inbox = s->inbox,
         .table = shard_rows_table(f->state),
         .terms = s->terms,
         .count = s->overlay.count,

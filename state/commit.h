@@ -66,6 +66,7 @@ enum df_status view_settle_drops(struct view *v,
  */
 struct shard_effects {
     struct store_txn *read;
+    struct store_txn *inbox; /* borrowed; NULL: nothing lies there */
     struct runs_sum sum;
     struct overlay overlay;
     struct overlay_sum all; /* of the overlay */
@@ -75,6 +76,12 @@ enum df_status shard_effects_open(struct shard_effects *s, struct store *store,
                                   struct row_shape shape,
                                   const struct ledger_entry *e,
                                   struct store_txn *own_t,
+                                  struct df_error *err) DF_MUST_CHECK;
+/* The same without an entry, with what lies in the inbox; *state as inbox_look
+ * has it. */
+enum df_status shard_effects_look(struct shard_effects *s, struct store *store,
+                                  struct store_txn *inbox, unsigned shard,
+                                  struct shard_state *state,
                                   struct df_error *err) DF_MUST_CHECK;
 void shard_effects_close(struct shard_effects *s); /* safe when zeroed */
 /* Makes a fold fold them; f->run is left alone where there are no effects. */

@@ -14,53 +14,26 @@
 
 #include "base/clock.h"
 #include "state/commit.h"
+#include "state/compact_internal.h"
 #include "state/cost.h"
+#include "state/inbox.h"
 
 enum {
     TIER = 4,           /* runs merged at a time, at least */
     LEVEL_0 = 64 << 10, /* bytes of the smallest level */
     MERGE_PART = 2,     /* of what is due: larger sums are not merged, ... */
     TERMS_MANY = OVERLAY_MAX / 2, /* ... unless there are so many runs */
-    CHUNK = 4 << 20,              /* bytes per transaction: some 40 ms */
-    LOOK_EVERY = 1024             /* rows between looks at the stop flag */
+    CHUNK = 4 << 20               /* bytes per transaction: some 40 ms */
 };
 
-static size_t chunk_bytes = CHUNK;
+size_t compact_chunk_bytes = CHUNK;
 static size_t level_bytes = LEVEL_0;
 
 void compact_set_scale(size_t bytes)
 {
-    chunk_bytes = bytes == 0 ? CHUNK : bytes;
+    compact_chunk_bytes = bytes == 0 ? CHUNK : bytes;
     level_bytes = bytes == 0 ? LEVEL_0 : bytes;
     cost_set_due_min((double)bytes);
-}
-
-/* One shard on its way; what is known of it is as of the last transaction. */
-struct shard_compact {
-    const struct compact_plan *plan;
-    struct store *store;
-    struct row_shape shape;
-    int64_t deadline_us;
-    struct shard_state state;
-    struct overlay overlay;
-    struct overlay_sum over;
-    uint64_t stored[OVERLAY_MAX]; /* bytes of each run */
-    uint64_t due;                 /* bytes at which the overlay is folded */
-    uint64_t leaf_pages;
-    uint32_t page_size;
-    struct compact_report report;
-    enum df_status status;
-    struct df_error err;
-};
-
-static bool stopped(const struct shard_compact *c)
-{
-    return c->plan->stop != NULL && *c->plan->stop != 0;
-}
-
-static enum df_status interrupted(struct df_error *err)
-{
-    return error_set(err, DF_INTERRUPTED, "interrupted");
 }
 
 static bool is_behind(const struct shard_compact *c)
@@ -68,7 +41,7 @@ static bool is_behind(const struct shard_compact *c)
     return c->over.stored > COMPACT_BEHIND * c->due;
 }
 
-static bool is_late(const struct shard_compact *c)
+bool compact_is_late(const struct shard_compact *c)
 {
     return !c->plan->everything && !is_behind(c) &&
            clock_us() > c->deadline_us;
@@ -89,12 +62,12 @@ static enum df_status look_at(struct shard_compact *c, struct store_txn *t,
         status = store_table_size(t, shard_rows_table(&c->state), &size, err);
     }
     for (size_t i = 0; status == DF_OK && i < c->overlay.count; i++) {
-        status = overlay_sum(t, &c->overlay, i, i + 1, &c->over, err);
+        status = overlay_sum(t, NULL, &c->overlay, i, i + 1, &c->over, err);
         c->stored[i] = c->over.stored;
     }
     if (status == DF_OK) {
-        status =
-            overlay_sum(t, &c->overlay, 0, c->overlay.count, &c->over, err);
+        status = overlay_sum(t, NULL, &c->overlay, 0, c->overlay.count,
+                             &c->over, err);
         c->leaf_pages = size.leaf_pages;
         c->page_size = size.page_size;
         c->due =
@@ -184,7 +157,7 @@ static enum df_status merge_terms(struct shard_compact *c, size_t from,
     const struct runs_from source = { .shape = c->shape, .t = read };
     struct runs_term terms[OVERLAY_MAX];
     struct runs_put put = { .shape = c->shape,
-                            .chunk = chunk_bytes,
+                            .chunk = compact_chunk_bytes,
                             .stop = c->plan->stop };
     struct store_txn *t = NULL;
     struct runs_sum sum = { 0 };
@@ -226,259 +199,6 @@ static enum df_status merge_step(struct shard_compact *c, size_t from,
     return status;
 }
 
-/* ---- folding ---- */
-
-/* What lies in the table now is what the first `folding` terms add up to with
- * the rows before; stores that. */
-static enum df_status end_fold(struct shard_compact *c, struct store_txn *t,
-                               uint64_t rows, uint64_t magnitude,
-                               struct df_error *err)
-{
-    struct overlay *o = &c->overlay;
-    size_t n = o->folding;
-    enum df_status status;
-
-    o->folding = 0;
-    o->fold_rows = 0;
-    o->fold_magnitude = 0;
-    o->fold_head_len = 0;
-    c->state.rows = rows;
-    c->state.magnitude = magnitude;
-    c->state.settled = c->state.seq;
-    status = overlay_replace(t, o, 0, n, NULL, err);
-
-    c->report.folded += n;
-    return status == DF_OK ? shard_state_store(t, &c->state, err) : status;
-}
-
-/* All of the overlay in place, in one transaction. */
-static enum df_status fold_in_place(struct shard_compact *c,
-                                    struct df_error *err)
-{
-    struct install_negatives none = { 0 };
-    struct shard_effects effects;
-    struct fold f = { .shape = c->shape,
-                      .state = &c->state,
-                      .allow_negative = true,
-                      .negatives = &none,
-                      .stop = c->plan->stop };
-    struct store_txn *t = NULL;
-    enum df_status status =
-        shard_effects_open(&effects, c->store, c->shape, NULL, NULL, err);
-
-    if (status != DF_OK) {
-        return status;
-    }
-    shard_effects_give(&effects, &f);
-    status = store_begin(&t, c->store, STORE_WRITE, err);
-    if (status == DF_OK) {
-        status = fold_increment(&f, t, err);
-    }
-    shard_effects_close(&effects);
-    if (status == DF_OK) {
-        c->overlay.folding = c->overlay.count;
-        status = end_fold(c, t, f.rows, f.magnitude, err);
-    }
-    if (status != DF_OK) {
-        store_abort(t);
-        return status;
-    }
-    return store_commit(t, err);
-}
-
-/* The other table while it is filled. */
-struct filling {
-    struct shard_compact *c;
-    struct shard_run from; /* rows and runs */
-    const struct row *row; /* the next to be written */
-    struct store_txn *t;
-    struct rows_writer *writer;
-    size_t written; /* since the last commit */
-    uint64_t looked;
-};
-
-static enum df_status filling_open(struct filling *f, struct store_txn *read,
-                                   struct runs_term *terms,
-                                   struct df_error *err)
-{
-    struct shard_compact *c = f->c;
-    struct overlay *o = &c->overlay;
-    struct bytes head = bytes_of(o->fold_head, o->fold_head_len);
-    const struct shard_run_from from = { .shape = c->shape,
-                                         .t = read,
-                                         .table = shard_rows_table(&c->state),
-                                         .terms = terms,
-                                         .count = o->folding };
-    enum df_status status;
-
-    overlay_terms(o, o->folding, terms);
-    status = shard_run_open(&f->from, &from, err);
-    if (status == DF_OK && head.len > 0) {
-        status = f->from.run->seek(f->from.run, head, err);
-    }
-    if (status == DF_OK) {
-        status = f->from.run->next(f->from.run, &f->row, err);
-    }
-    /* The head itself is there already. */
-    return status == DF_OK && head.len > 0 && f->row != NULL &&
-                   bytes_equal(f->row->head, head)
-               ? f->from.run->next(f->from.run, &f->row, err)
-               : status;
-}
-
-static enum df_status begin_chunk(struct filling *f, struct df_error *err)
-{
-    struct shard_compact *c = f->c;
-    enum df_status status = store_begin(&f->t, c->store, STORE_WRITE, err);
-
-    f->written = 0;
-    return status == DF_OK
-               ? rows_writer_open(&f->writer, f->t,
-                                  shard_other_table(&c->state),
-                                  c->shape.components, &f->written, err)
-               : status;
-}
-
-static enum df_status write_row(struct filling *f, struct df_error *err)
-{
-    struct overlay *o = &f->c->overlay;
-    uint64_t one = row_values_magnitude(f->c->shape, f->row->values);
-
-    o->fold_rows++;
-    o->fold_magnitude = one > o->fold_magnitude ? one : o->fold_magnitude;
-    o->fold_head_len = f->row->head.len;
-    memcpy(o->fold_head, f->row->head.data, f->row->head.len);
-    return rows_writer_add(f->writer, f->row, err);
-}
-
-/* Writes rows until the chunk is full or there is none left. */
-static enum df_status fill_chunk(struct filling *f, struct df_error *err)
-{
-    enum df_status status = DF_OK;
-
-    while (status == DF_OK && f->row != NULL && f->written < chunk_bytes) {
-        if (++f->looked % LOOK_EVERY == 0 && stopped(f->c)) {
-            return interrupted(err);
-        }
-        status = write_row(f, err);
-        if (status == DF_OK) {
-            status = f->from.run->next(f->from.run, &f->row, err);
-        }
-    }
-    return status == DF_OK ? rows_writer_end(f->writer, err) : status;
-}
-
-/* The table is complete: it takes the other's place. */
-static enum df_status take_place(struct shard_compact *c, struct store_txn *t,
-                                 struct df_error *err)
-{
-    enum df_status status = store_empty(t, shard_rows_table(&c->state), err);
-
-    c->state.active = 1 - c->state.active;
-    return status == DF_OK ? end_fold(c, t, c->overlay.fold_rows,
-                                      c->overlay.fold_magnitude, err)
-                           : status;
-}
-
-static enum df_status end_chunk(struct filling *f, struct df_error *err)
-{
-    struct shard_compact *c = f->c;
-    struct store_txn *t = f->t;
-    enum df_status status = f->row == NULL
-                                ? take_place(c, t, err)
-                                : overlay_store(t, &c->overlay, err);
-
-    rows_writer_close(f->writer);
-    f->writer = NULL;
-    if (status != DF_OK) {
-        return status;
-    }
-    f->t = NULL;
-    return store_commit(t, err);
-}
-
-/* One chunk after the other, until it is late or the fold is complete. A
- * failure leaves what is in memory behind: look() again. */
-static enum df_status fill(struct shard_compact *c, struct store_txn *read,
-                           struct df_error *err)
-{
-    struct runs_term terms[OVERLAY_MAX];
-    struct filling f = { .c = c };
-    enum df_status status = filling_open(&f, read, terms, err);
-    bool more = status == DF_OK;
-
-    while (status == DF_OK && more) {
-        status = begin_chunk(&f, err);
-        if (status == DF_OK) {
-            status = fill_chunk(&f, err);
-        }
-        if (status == DF_OK) {
-            more = f.row != NULL;
-            status = end_chunk(&f, err);
-        }
-        more = more && !is_late(c);
-    }
-    rows_writer_close(f.writer);
-    store_abort(f.t);
-    shard_run_close(&f.from);
-    return status;
-}
-
-/* The other table is empty but for a fold that goes on. */
-static enum df_status begin_fold(struct shard_compact *c, struct df_error *err)
-{
-    enum df_status status = DF_OK;
-
-    if (c->overlay.folding == 0) {
-        status = shard_clear_undecided(c->store, true, err);
-        c->overlay.folding = c->overlay.count;
-    }
-    return status;
-}
-
-/* Whether an overlay is so small that changing rows in place costs less. */
-static bool is_small(const struct shard_compact *c)
-{
-    struct cost_features f = { .view_rows = (double)c->state.rows,
-                               .leaf_pages = (double)c->leaf_pages,
-                               .page_size = c->page_size,
-                               .overlay_rows = (double)c->over.rows,
-                               .lanes = 1 };
-    double dirty = cost_pages_hit(f.leaf_pages, f.overlay_rows) * f.page_size;
-
-    return c->overlay.folding == 0 && dirty < (double)chunk_bytes &&
-           cost_model(&f, INSTALL_INCREMENT) <
-               cost_model(&f, INSTALL_OVERWRITE);
-}
-
-static enum df_status fold_step(struct shard_compact *c, struct df_error *err)
-{
-    struct store_txn *read;
-    uint64_t changes = c->over.rows;
-    uint64_t folded = c->report.folded;
-    enum df_status status;
-
-    if (is_small(c)) {
-        status = fold_in_place(c, err);
-    } else {
-        status = begin_fold(c, err);
-        if (status != DF_OK) {
-            return status;
-        }
-        status = store_begin(&read, c->store, STORE_READ, err);
-        if (status == DF_OK) {
-            status = fill(c, read, err);
-            store_abort(read);
-        }
-    }
-    if (status == DF_OK && c->report.folded > folded) {
-        c->report.changes += changes;
-    } else if (status != DF_OK) {
-        c->report.folded = folded;
-    }
-    return status;
-}
-
 /* ---- steps ---- */
 
 /* Makes the next step; *more tells whether there was one to make. */
@@ -494,7 +214,7 @@ static enum df_status step(struct shard_compact *c, bool *more,
     }
     if (is_time_to_fold(c)) {
         *more = true;
-        return fold_step(c, err);
+        return compact_fold_step(c, err);
     }
     from = merge_from(c);
     if (from < c->overlay.count) {
@@ -509,15 +229,15 @@ static void compact_shard(struct shard_compact *c)
     bool more = true;
 
     do {
-        if (stopped(c)) {
-            c->status = interrupted(&c->err);
+        if (compact_is_stopped(c)) {
+            c->status = error_set(&c->err, DF_INTERRUPTED, "interrupted");
             return;
         }
         do {
             c->status = step(c, &more, &c->err);
         } while (c->status != DF_OK &&
                  store_grow_if_full(c->store, &c->status, &c->err));
-    } while (c->status == DF_OK && more && !is_late(c));
+    } while (c->status == DF_OK && more && !compact_is_late(c));
     if (c->status != DF_OK) {
         struct df_error ignored;
         enum df_status status =
@@ -529,8 +249,9 @@ static void compact_shard(struct shard_compact *c)
 
 /* ---- all shards ---- */
 
-/* How long it took is told by the next entry of the ledger. */
-static enum df_status note_time(struct store *s, uint64_t us,
+/* How long it took is told by the next entry of the ledger. What was taken
+ * over leaves the inbox. */
+static enum df_status note_time(struct store *s, uint64_t us, bool drop_inbox,
                                 struct df_error *err)
 {
     struct store_txn *t;
@@ -544,6 +265,9 @@ static enum df_status note_time(struct store *s, uint64_t us,
     if (status == DF_OK) {
         status = meta_number_store(t, "compact_us", before + us, err);
     }
+    if (status == DF_OK && drop_inbox) {
+        status = runs_drop_inbox(t, err);
+    }
     if (status != DF_OK) {
         store_abort(t);
         return status;
@@ -553,13 +277,14 @@ static enum df_status note_time(struct store *s, uint64_t us,
 
 static enum df_status sum_up(struct view *v,
                              const struct shard_compact *shards,
-                             int64_t begun_us, struct compact_report *report,
+                             const struct inbox_sight *taken, int64_t begun_us,
+                             struct compact_report *report,
                              struct df_error *err)
 {
     struct store *s = v->stores[0];
     enum df_status status = DF_OK;
 
-    *report = (struct compact_report){ 0 };
+    *report = (struct compact_report){ .merged = taken->batches };
     for (unsigned i = 0; i < v->definition.shards; i++) {
         const struct compact_report *one = &shards[i].report;
 
@@ -574,13 +299,32 @@ static enum df_status sum_up(struct view *v,
         }
     }
     report->us = (uint64_t)(clock_us() - begun_us);
-    if (status != DF_OK || report->merged + report->folded == 0) {
+    if (status != DF_OK ||
+        (report->merged + report->folded == 0 && !taken->any)) {
         return status;
     }
     do {
-        status = note_time(s, report->us, err);
+        status = note_time(s, report->us, taken->any, err);
     } while (status != DF_OK && store_grow_if_full(s, &status, err));
     return status;
+}
+
+/* What shards have in their inboxes becomes theirs, when it is much. */
+static enum df_status take_over(struct view *v,
+                                const struct compact_plan *plan,
+                                struct inbox_sight *sight,
+                                struct df_error *err)
+{
+    enum df_status status = view_inbox_look(v, sight, err);
+
+    if (status != DF_OK || sight->batches == 0) {
+        return status;
+    }
+    if (sight->batches < INBOX_BATCHES && !plan->everything) {
+        *sight = (struct inbox_sight){ 0 };
+        return DF_OK;
+    }
+    return view_take_over(v, plan->threads, err);
 }
 
 enum df_status view_compact(struct view *v, const struct compact_plan *plan,
@@ -588,11 +332,16 @@ enum df_status view_compact(struct view *v, const struct compact_plan *plan,
                             struct df_error *err)
 {
     unsigned shards = v->definition.shards;
-    struct shard_compact *all = calloc(shards, sizeof *all);
+    struct shard_compact *all;
     int64_t begun_us = clock_us();
-    enum df_status status;
+    struct inbox_sight taken;
+    enum df_status status = take_over(v, plan, &taken, err);
 
     *report = (struct compact_report){ 0 };
+    if (status != DF_OK) {
+        return status;
+    }
+    all = calloc(shards, sizeof *all);
     if (all == NULL) {
         return error_no_memory(err);
     }
@@ -605,7 +354,7 @@ enum df_status view_compact(struct view *v, const struct compact_plan *plan,
         all[i].deadline_us = begun_us + plan->budget_us;
         compact_shard(&all[i]);
     }
-    status = sum_up(v, all, begun_us, report, err);
+    status = sum_up(v, all, &taken, begun_us, report, err);
     free(all);
     return status;
 }

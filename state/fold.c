@@ -200,7 +200,9 @@ static enum df_status increment_open(struct increment *n, struct store_txn *t,
                                      struct df_error *err)
 {
     struct fold *f = n->f;
-    struct runs_from from = { .shape = f->shape, .t = f->overlay.t };
+    struct runs_from from = { .shape = f->shape,
+                              .t = f->overlay.t,
+                              .inbox = f->overlay.inbox };
     enum df_status status = begin(f, err);
 
     f->rows = f->state->rows;

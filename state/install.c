@@ -43,6 +43,9 @@
  * next batch of another method or by compaction (compact.h), changes nothing
  * that can be seen, and each shard does it when it likes.
  *
+ * A small one of these has one step: all its runs and the ledger entry are one
+ * transaction of shard 0 (install_defer.c, inbox.h).
+ *
  * Where runs are kept the batch's own run goes to the shard's store first,
  * and what is folded are the entry's effects, read from there: its own run,
  * usually, and what leaves a window. With several shards that store is
@@ -51,34 +54,16 @@
  */
 #include "state/install.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "state/inbox.h"
 #include "state/install_internal.h"
 #include "state/timings.h"
 
 /* ---- prepare ---- */
-
-static size_t chunk_of(const struct work *w)
-{
-    return (size_t)(w->memory < CHUNK_MAX ? w->memory : CHUNK_MAX);
-}
-
-/* Stores the shard's run. The transaction stays open. */
-static enum df_status store_run(struct work *w, unsigned i,
-                                struct df_error *err)
-{
-    struct shard_work *s = &w->shard[i];
-    const struct runs_put put = { .shape = s->fold.shape,
-                                  .seq = s->state.seq + 1,
-                                  .run = w->b->shards[i].run,
-                                  .chunk = chunk_of(w),
-                                  .keep = w->b->keep,
-                                  .stop = w->b->stop };
-
-    return runs_put(&put, s->store, &s->t, &s->kept, err);
-}
 
 /* Keeps the shard's run. It is committed, unless the rows can follow in the
  * same transaction. */
@@ -86,7 +71,7 @@ static enum df_status keep_run(struct work *w, unsigned i,
                                struct df_error *err)
 {
     struct shard_work *s = &w->shard[i];
-    enum df_status status = store_run(w, i, err);
+    enum df_status status = install_store_run(w, i, err);
 
     if (status == DF_OK && (w->shards > 1 || w->method == INSTALL_OVERWRITE)) {
         struct store_txn *t = s->t;
@@ -156,7 +141,7 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
 {
     struct shard_work *s = &w->shard[i];
     enum df_status status =
-        fold_overwrite(&s->fold, s->store, chunk_of(w), &s->t, err);
+        fold_overwrite(&s->fold, s->store, install_chunk(w), &s->t, err);
 
     if (status != DF_OK || w->shards == 1) {
         return status;
@@ -171,74 +156,6 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
 
         s->t = NULL;
         status = store_commit(t, err);
-    }
-    return status;
-}
-
-/* Whether sums of all that lies over each other fit for certain; where that
- * cannot be told without looking at rows, the run is not deferred. */
-static bool sums_fit(const struct shard_work *s, uint64_t magnitude)
-{
-    uint64_t below =
-        row_magnitude_add(s->state.magnitude, s->effects.all.magnitude);
-
-    return row_magnitude_add(below, magnitude) <= INT64_MAX;
-}
-
-/* The run is stored and lies open in s->t. What has to be seen of it is read
- * from there. */
-static enum df_status check_deferred(struct work *w, unsigned i,
-                                     struct df_error *err)
-{
-    struct shard_work *s = &w->shard[i];
-    bool has_own = w->b->shards[i].run != NULL;
-    bool looks = !w->b->entry->has_effects ? s->kept.lowers : true;
-    struct run_source *own = NULL;
-    enum df_status status = DF_OK;
-
-    if (!w->b->entry->has_effects) {
-        s->fold.known_digest = &s->kept.digest;
-        s->too_great = !sums_fit(s, s->kept.magnitude);
-    } else {
-        s->too_great = !sums_fit(s, s->effects.sum.all.magnitude);
-    }
-    if (s->too_great || (w->b->allow_negative && has_own) || !looks) {
-        s->fold.digest = *s->fold.known_digest;
-        return DF_OK;
-    }
-    if (!w->b->entry->has_effects) {
-        status = runs_open(&own, s->t, s->fold.shape.components, s->kept.seq,
-                           true, err);
-        s->fold.run = own;
-    }
-    if (status == DF_OK) {
-        status = fold_check(&s->fold, err);
-    }
-    runs_close(own);
-    return status;
-}
-
-static enum df_status prepare_defer(struct work *w, unsigned i,
-                                    struct df_error *err)
-{
-    struct shard_work *s = &w->shard[i];
-    bool has_effects = w->b->entry->has_effects;
-    enum df_status status =
-        w->b->shards[i].run != NULL
-            ? store_run(w, i, err)
-            : store_begin(&s->t, s->store, STORE_WRITE, err);
-
-    if (status == DF_OK) {
-        status =
-            shard_effects_open(&s->effects, s->store, s->fold.shape,
-                               has_effects ? w->b->entry : NULL,
-                               w->b->shards[i].run != NULL ? s->t : NULL, err);
-    }
-    if (status == DF_OK) {
-        shard_effects_give(&s->effects, &s->fold);
-        s->deferred = s->effects.all.rows +
-                      (has_effects ? s->effects.sum.all.rows : s->kept.rows);
-        status = check_deferred(w, i, err);
     }
     return status;
 }
@@ -269,15 +186,14 @@ static enum df_status try_prepare(struct work *w, unsigned i,
     enum df_status status = shard_look(s->store, &s->state, err);
 
     if (status == DF_OK) {
-        status = w->method == INSTALL_DEFER ? prepare_defer(w, i, err)
+        status = w->method == INSTALL_DEFER ? install_prepare_defer(w, i, err)
                                             : prepare_fold(w, i, err);
     }
     shard_effects_close(&s->effects);
     return status;
 }
 
-/* Does a shard's part, again with a larger map where that was too small. */
-static void prepare(struct work *w, unsigned i)
+void install_begin_shard(struct work *w, unsigned i)
 {
     struct shard_work *s = &w->shard[i];
 
@@ -291,6 +207,14 @@ static void prepare(struct work *w, unsigned i)
     };
     s->deferred = 0;
     s->too_great = false;
+}
+
+/* Does a shard's part, again with a larger map where that was too small. */
+static void prepare(struct work *w, unsigned i)
+{
+    struct shard_work *s = &w->shard[i];
+
+    install_begin_shard(w, i);
     do {
         pending_close_rows(&w->pending, i);
         s->status = try_prepare(w, i, &s->err);
@@ -375,7 +299,7 @@ static bool is_too_great(const struct work *w)
     return false;
 }
 
-static enum df_status decide(struct work *w)
+enum df_status install_decide(struct work *w)
 {
     enum df_status status = first_failure(w);
 
@@ -421,7 +345,10 @@ static enum df_status commit_open(struct work *w, unsigned i,
         .entry = w->b->entry,
         .record = i == 0 ? &w->pending.record : NULL,
     };
-    enum df_status status = shard_advance(t, &s->state, &step, err);
+    enum df_status status;
+
+    assert(s->state.seq + 1 == step.seq);
+    status = shard_advance(t, &s->state, &step, err);
 
     s->t = NULL;
     if (status != DF_OK) {
@@ -431,7 +358,7 @@ static enum df_status commit_open(struct work *w, unsigned i,
     return store_commit(t, err);
 }
 
-static void commit(struct work *w, unsigned i)
+void install_commit(struct work *w, unsigned i)
 {
     struct shard_work *s = &w->shard[i];
 
@@ -452,9 +379,9 @@ static void commit(struct work *w, unsigned i)
     }
 }
 
-/* All three steps. A transaction stays with the thread that began it, so the
- * shards are dealt out the same way each time. */
-static void apply(struct work *w)
+/* All three steps, in parallel. A transaction stays with the thread that began
+ * it, so the shards are dealt out the same way each time. */
+static void apply_by_shards(struct work *w)
 {
 #pragma omp parallel num_threads(install_team(w->b->threads, w->shards))
     {
@@ -463,12 +390,12 @@ static void apply(struct work *w)
             prepare(w, i);
         }
 #pragma omp master
-        w->status = decide(w);
+        w->status = install_decide(w);
 #pragma omp barrier
 #pragma omp for schedule(static, 1)
         for (unsigned i = 0; i < w->shards; i++) {
             if (i > 0) {
-                commit(w, i);
+                install_commit(w, i);
             }
         }
         /* Shard 0 was dealt to the master. */
@@ -477,11 +404,20 @@ static void apply(struct work *w)
             if (w->status == DF_OK) {
                 w->status = first_failure(w);
             }
-            commit(w, 0);
+            install_commit(w, 0);
             if (w->status == DF_OK) {
                 w->status = first_failure(w);
             }
         }
+    }
+}
+
+static void apply(struct work *w)
+{
+    if (w->at_once) {
+        install_at_once(w);
+    } else {
+        apply_by_shards(w);
     }
 }
 
@@ -547,6 +483,10 @@ static bool can_go_on(struct work *w)
         /* Seen row by row, the greatest number is known again. */
         w->method = INSTALL_OVERWRITE;
         w->b->entry->method = INSTALL_OVERWRITE;
+        if (w->at_once && w->status == DF_OK) {
+            w->at_once = false;
+            w->status = view_empty_inbox(w->v, w->b->threads, w->err);
+        }
     }
     return more && w->status == DF_OK;
 }

@@ -1,4 +1,5 @@
-/* install_internal.h: a batch at work, for install.c and install_plan.c. */
+/* install_internal.h: a batch at work, for install.c and its parts,
+ * install_plan.c and install_defer.c. */
 #ifndef STATE_INSTALL_INTERNAL_H
 #define STATE_INSTALL_INTERNAL_H
 
@@ -36,6 +37,7 @@ struct work {
     bool decided;
     enum install_method method; /* INCREMENT, OVERWRITE or DEFER */
     bool from_kept;             /* what is folded comes from kept runs */
+    bool at_once;               /* DEFER: small, by install_at_once */
     struct pending pending;
     struct clock_mark begun;
     struct shard_work shard[VIEW_SHARDS_MAX];
@@ -47,7 +49,25 @@ struct work {
 void install_work_init(struct work *w);
 
 /* Looks at every shard before the first is touched, chooses the method that
- * all of them go, and makes the maps large enough. */
+ * all of them go, and makes the maps large enough. What lies in inboxes is
+ * taken over where the batch goes another way. */
 enum df_status install_plan(struct work *w) DF_MUST_CHECK;
+
+/* What a shard's part of the work begins with. */
+void install_begin_shard(struct work *w, unsigned i);
+/* Bytes per transaction of what may take several. */
+size_t install_chunk(const struct work *w);
+/* Stores the shard's run. The transaction stays open. */
+enum df_status install_store_run(struct work *w, unsigned i,
+                                 struct df_error *err) DF_MUST_CHECK;
+/* The step `prepare` of a deferred batch. */
+enum df_status install_prepare_defer(struct work *w, unsigned i,
+                                     struct df_error *err) DF_MUST_CHECK;
+/* The step `decide`, and the commit of one shard; with w->status not DF_OK the
+ * shard's transaction is aborted. */
+enum df_status install_decide(struct work *w) DF_MUST_CHECK;
+void install_commit(struct work *w, unsigned i);
+/* All steps of a small deferred batch; sets w->status. */
+void install_at_once(struct work *w);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "state/cost.h"
+#include "state/inbox.h"
 #include "state/install_internal.h"
 
 enum { GUESS_ROW_BYTES = 12 }; /* of a run that is not there yet */
@@ -77,20 +78,18 @@ static enum df_status weigh_effects(const struct work *w, struct store_txn *t,
 }
 
 static enum df_status weigh(struct work *w, unsigned i, struct store_txn *t,
-                            struct load *l, struct df_error *err)
+                            struct store_txn *inbox, struct load *l,
+                            struct df_error *err)
 {
     struct shard_state *state = &w->shard[i].state;
-    enum df_status status = shard_state_load(t, state, err);
+    enum df_status status = inbox_look(t, inbox, i, state, &l->overlay, err);
 
     if (status == DF_OK) {
         status = store_table_size(t, shard_rows_table(state), &l->size, err);
     }
     if (status == DF_OK) {
-        status = overlay_load(t, &l->overlay, err);
-    }
-    if (status == DF_OK) {
-        status =
-            overlay_sum(t, &l->overlay, 0, l->overlay.count, &l->over, err);
+        status = overlay_sum(t, inbox, &l->overlay, 0, l->overlay.count,
+                             &l->over, err);
     }
     l->kept_bytes = may_store(w) ? 2 * l->bytes + 10 * l->rows : 0;
     if (status == DF_OK && w->from_kept) {
@@ -120,8 +119,9 @@ static void add_sight(struct sight *to, const struct work *w, unsigned i,
     to->empty = to->empty && state->rows == 0 && l->overlay.count == 0;
 }
 
-static enum df_status look(struct work *w, unsigned i, struct sight *sight,
-                           struct load *l, struct df_error *err)
+static enum df_status look(struct work *w, unsigned i, struct store_txn *inbox,
+                           struct sight *sight, struct load *l,
+                           struct df_error *err)
 {
     struct store_txn *t;
     enum df_status status =
@@ -132,7 +132,7 @@ static enum df_status look(struct work *w, unsigned i, struct sight *sight,
     if (status != DF_OK) {
         return status;
     }
-    status = weigh(w, i, t, l, err);
+    status = weigh(w, i, t, inbox, l, err);
     store_abort(t);
     if (status == DF_OK) {
         add_sight(sight, w, i, l);
@@ -238,18 +238,40 @@ void install_work_init(struct work *w)
 /* Looks at all shards. */
 static enum df_status see(struct work *w, struct sight *sight)
 {
-    enum df_status status = DF_OK;
+    struct store_txn *inbox;
+    enum df_status status =
+        store_begin(&inbox, w->shard[0].store, STORE_READ, w->err);
 
     *sight = (struct sight){ .can_defer = true, .empty = true };
     sight->features.lanes = install_team(w->b->threads, w->shards);
     sight->features.keeps = w->b->keep;
+    if (status != DF_OK) {
+        return status;
+    }
     for (unsigned i = 0; status == DF_OK && i < w->shards; i++) {
         struct load l = { 0 };
 
-        status = look(w, i, sight, &l, w->err);
+        status = look(w, i, inbox, sight, &l, w->err);
         note_room(sight, i, &l);
     }
+    store_abort(inbox);
     return status;
+}
+
+/* All runs of a small batch go to shard 0; whatever goes another way needs
+ * shards that are where the ledger is. */
+static enum df_status choose_place(struct work *w, struct sight *sight)
+{
+    w->at_once = w->method == INSTALL_DEFER && w->shards > 1 &&
+                 !w->from_kept && inbox_is_for(sight->features.run_bytes);
+    if (!w->at_once) {
+        return view_empty_inbox(w->v, w->b->threads, w->err);
+    }
+    for (unsigned i = 1; i < w->shards; i++) {
+        sight->room_to_store[0] += sight->room_to_store[i];
+        sight->room_to_store[i] = 0;
+    }
+    return view_need_format(w->v, w->err);
 }
 
 enum df_status install_plan(struct work *w)
@@ -273,7 +295,8 @@ enum df_status install_plan(struct work *w)
     e->method = choice.method;
     e->model_us = (uint64_t)choice.model_us;
     e->predicted_us = (uint64_t)choice.predicted_us;
-    return reserve(w, &sight);
+    status = choose_place(w, &sight);
+    return status == DF_OK ? reserve(w, &sight) : status;
 }
 
 /* ---- a guess ---- */

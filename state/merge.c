@@ -2,7 +2,12 @@
  * A tree of losers: leaves are the sources, each inner node remembers who
  * lost the match there, and who never lost is next. When the winner has
  * moved on to its next row it plays again the matches on its own way to the
- * root, one comparison per level. Here with three sources, next is "ant":
+ * root, one comparison per level. The best of those it has beaten there is its
+ * rival: while its rows come before the rival's no match need be played, and
+ * no other source has the same head. So the rows of a large source that lie
+ * between two of small ones cost one comparison each.
+ *
+ * Here with three sources, next is "ant", and bee the rival:
  *
  *              ant (2)                   the winner
  *                |
@@ -31,11 +36,14 @@ struct merge {
     struct row_shape shape;
     int n;
     struct leaf *leaves;
-    int *losers;     /* by node, 1 to n - 1; losers[0] is the winner */
-    bool is_started; /* leaves and losers are filled */
-    bool is_owing;   /* the winner's row was handed out as it lies there: it
-                        has yet to move on */
-    struct buf tail; /* of the row handed out, like the next two */
+    int *losers;        /* by node, 1 to n - 1; losers[0] is the winner */
+    struct leaf *front; /* the winner's, while its rival is known ... */
+    struct leaf *rival; /* ... and is not NULL */
+    bool leads;         /* front's row is known to come before its */
+    bool is_started;    /* leaves and losers are filled */
+    bool is_owing;      /* the winner's row was handed out as it lies there: it
+                           has yet to move on */
+    struct buf tail;    /* of the row handed out, like the next two */
     struct row row;
     uint64_t word;
     uint8_t head[ROW_HEAD_MAX];
@@ -46,7 +54,7 @@ struct merge {
     bool is_carried; /* carry is not all zero, or was not */
 };
 
-static enum df_status fetch(struct leaf *leaf, struct df_error *err)
+static inline enum df_status fetch(struct leaf *leaf, struct df_error *err)
 {
     enum df_status status = leaf->source->next(leaf->source, &leaf->row, err);
 
@@ -56,11 +64,8 @@ static enum df_status fetch(struct leaf *leaf, struct df_error *err)
     return status;
 }
 
-static bool is_before(const struct merge *m, int a, int b)
+static inline bool leaf_is_before(const struct leaf *x, const struct leaf *y)
 {
-    const struct leaf *x = &m->leaves[a];
-    const struct leaf *y = &m->leaves[b];
-
     if (x->row == NULL || y->row == NULL) {
         return x->row != NULL;
     }
@@ -70,9 +75,32 @@ static bool is_before(const struct merge *m, int a, int b)
     return bytes_compare(x->row->head, y->row->head) < 0;
 }
 
+static bool is_before(const struct merge *m, int a, int b)
+{
+    return leaf_is_before(&m->leaves[a], &m->leaves[b]);
+}
+
+/* Finds the best of those that the winner has beaten; it has itself where it
+ * is the only source. */
+static void find_rival(struct merge *m)
+{
+    int winner = m->losers[0];
+
+    m->front = &m->leaves[winner];
+    m->rival = NULL;
+    for (int node = (winner + m->n) / 2; node >= 1; node /= 2) {
+        struct leaf *other = &m->leaves[m->losers[node]];
+
+        if (m->rival == NULL || leaf_is_before(other, m->rival)) {
+            m->rival = other;
+        }
+    }
+    m->rival = m->rival == NULL ? m->front : m->rival;
+}
+
 /* Plays the matches from leaf w up. While the tree is being built a node may
  * be empty: there w waits for its opponent. */
-static void play(struct merge *m, int w)
+__attribute__((noinline)) static void play(struct merge *m, int w)
 {
     for (int node = (w + m->n) / 2; node >= 1; node /= 2) {
         int opponent = m->losers[node];
@@ -99,6 +127,8 @@ static enum df_status start(struct merge *m, struct df_error *err)
         }
         m->losers[i] = NOBODY;
     }
+    m->rival = NULL;
+    m->leads = false;
     for (int i = 0; i < m->n; i++) {
         play(m, i);
     }
@@ -111,8 +141,24 @@ static enum df_status advance(struct merge *m, struct df_error *err)
     int winner = m->losers[0];
     enum df_status status = fetch(&m->leaves[winner], err);
 
+    m->leads = false;
+    m->rival = NULL;
     if (status == DF_OK) {
         play(m, winner);
+    }
+    return status;
+}
+
+/* The same where the rival is known, for the row that was handed out. */
+static inline enum df_status advance_front(struct merge *m,
+                                           struct df_error *err)
+{
+    enum df_status status = fetch(m->front, err);
+
+    m->leads = status == DF_OK && leaf_is_before(m->front, m->rival);
+    if (status == DF_OK && !m->leads) {
+        m->rival = NULL;
+        play(m, m->losers[0]);
     }
     return status;
 }
@@ -199,22 +245,16 @@ static enum df_status sum_rows(struct merge *m, struct df_error *err)
     return status;
 }
 
-/* Whether no other source has the winner's head: the next after the winner
- * has lost to it, somewhere on its way. */
-static bool is_alone(const struct merge *m)
+/* Whether no other source has the winner's head. */
+static bool is_alone(struct merge *m)
 {
-    int winner = m->losers[0];
-    const struct leaf *w = &m->leaves[winner];
-
-    for (int node = (winner + m->n) / 2; node >= 1; node /= 2) {
-        const struct leaf *other = &m->leaves[m->losers[node]];
-
-        if (other->row != NULL && other->word == w->word &&
-            bytes_equal(other->row->head, w->row->head)) {
-            return false;
-        }
+    if (m->leads) {
+        return true;
     }
-    return true;
+    if (m->rival == NULL) {
+        find_rival(m);
+    }
+    return m->rival == m->front || leaf_is_before(m->front, m->rival);
 }
 
 /* The next row as it lies in its source, where that can be: most rows of most
@@ -230,34 +270,13 @@ static const struct row *pass_on(struct merge *m)
     return leaf->row;
 }
 
-/* Makes the leaf that is next the winner. */
-static enum df_status settle(struct merge *m, struct df_error *err)
+/* The next row, the winner being settled. Not inlined: it would make
+ * merge_next, which mostly does without it, twice as slow. */
+__attribute__((noinline)) static enum df_status next_sum(
+    struct merge *m, const struct row **row, struct df_error *err)
 {
-    if (!m->is_started) {
-        return start(m, err);
-    }
-    if (m->is_owing) {
-        m->is_owing = false;
-        return advance(m, err);
-    }
-    return DF_OK;
-}
+    enum df_status status = DF_OK;
 
-static enum df_status merge_next(struct run_source *source,
-                                 const struct row **row, struct df_error *err)
-{
-    struct merge *m = (struct merge *)source;
-    enum df_status status;
-
-    /* A run has no repeats and no zeros: pass it on. */
-    if (m->n == 1 && !m->leaves[0].minus) {
-        return m->leaves[0].source->next(m->leaves[0].source, row, err);
-    }
-    *row = NULL;
-    if (m->n == 0) {
-        return DF_OK;
-    }
-    status = settle(m, err);
     while (status == DF_OK && m->leaves[m->losers[0]].row != NULL) {
         *row = pass_on(m);
         if (*row != NULL) {
@@ -271,6 +290,31 @@ static enum df_status merge_next(struct run_source *source,
         }
     }
     return status;
+}
+
+static enum df_status merge_next(struct run_source *source,
+                                 const struct row **row, struct df_error *err)
+{
+    struct merge *m = (struct merge *)source;
+    enum df_status status = DF_OK;
+
+    *row = NULL;
+    if (m->is_owing) {
+        status = advance_front(m, err);
+        if (m->leads) {
+            *row = m->front->row;
+            return DF_OK;
+        }
+        m->is_owing = false;
+    } else if (m->n == 1 && !m->leaves[0].minus) {
+        /* A run has no repeats and no zeros: pass it on. */
+        return m->leaves[0].source->next(m->leaves[0].source, row, err);
+    } else if (m->n == 0) {
+        return DF_OK;
+    } else if (!m->is_started) {
+        status = start(m, err);
+    }
+    return status == DF_OK ? next_sum(m, row, err) : status;
 }
 
 static enum df_status merge_rewind(struct run_source *source,

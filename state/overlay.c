@@ -1,5 +1,7 @@
 #include "state/overlay.h"
 
+#include <assert.h>
+
 /* Terms as stored: run, batch, sign; behind them, where a fold is under way,
  * its number of terms, rows, magnitude and head. */
 enum { TERM = 8 + 8 + 1, FOLD = 1 + 8 + 8, OVERLAY_BYTES = 2048 };
@@ -65,6 +67,7 @@ enum df_status overlay_store(struct store_txn *t, const struct overlay *o,
 
     *at++ = (uint8_t)o->count;
     for (size_t i = 0; i < o->count; i++) {
+        assert(!runs_is_in_inbox(o->terms[i].run));
         store_be64(at, o->terms[i].run);
         store_be64(at + 8, o->terms[i].batch);
         at[16] = o->terms[i].minus ? 1 : 0;
@@ -117,17 +120,19 @@ static enum df_status get_run(struct store_txn *t, uint64_t number,
     return status == DF_OK && !found ? damaged(err) : status;
 }
 
-enum df_status overlay_sum(struct store_txn *t, const struct overlay *o,
-                           size_t from, size_t to, struct overlay_sum *sum,
-                           struct df_error *err)
+enum df_status overlay_sum(struct store_txn *t, struct store_txn *inbox,
+                           const struct overlay *o, size_t from, size_t to,
+                           struct overlay_sum *sum, struct df_error *err)
 {
     enum df_status status = DF_OK;
 
     *sum = (struct overlay_sum){ 0 };
     for (size_t i = from; status == DF_OK && i < to; i++) {
+        uint64_t number = o->terms[i].run;
         struct kept_run run;
 
-        status = get_run(t, o->terms[i].run, &run, err);
+        status =
+            get_run(runs_is_in_inbox(number) ? inbox : t, number, &run, err);
         if (status == DF_OK) {
             sum->rows += run.rows;
             sum->bytes += run.bytes;
@@ -216,7 +221,8 @@ enum df_status overlay_take_back(struct store_txn *t, struct overlay *o,
     size_t kept = overlay_until(o, seq);
     struct overlay_sum gone;
     bool any;
-    enum df_status status = overlay_sum(t, o, kept, o->count, &gone, err);
+    enum df_status status =
+        overlay_sum(t, NULL, o, kept, o->count, &gone, err);
 
     for (size_t i = kept; status == DF_OK && i < o->count; i++) {
         status =

@@ -57,7 +57,8 @@ bool overlay_uses(const struct overlay *o, uint64_t run);
 void overlay_terms(const struct overlay *o, size_t n, struct runs_term *out);
 
 /* What is known of the terms from number `from` to before `to` without
- * reading them; rows, bytes and magnitude are bounds. */
+ * reading them; rows, bytes and magnitude are bounds. inbox: a transaction of
+ * shard 0, where some terms are in the inbox (inbox.h); else NULL. */
 struct overlay_sum {
     uint64_t rows;
     uint64_t bytes;
@@ -65,8 +66,9 @@ struct overlay_sum {
     uint64_t magnitude;
     struct hash128 digest;
 };
-enum df_status overlay_sum(struct store_txn *t, const struct overlay *o,
-                           size_t from, size_t to, struct overlay_sum *sum,
+enum df_status overlay_sum(struct store_txn *t, struct store_txn *inbox,
+                           const struct overlay *o, size_t from, size_t to,
+                           struct overlay_sum *sum,
                            struct df_error *err) DF_MUST_CHECK;
 
 /* Adds the effects of an entry as terms. */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "state/commit.h"
+#include "state/inbox.h"
 
 /* Entries copied per transaction: bounds the dirty pages. */
 enum { COPY_ENTRIES = 256 };
@@ -173,7 +174,7 @@ static enum df_status digest_before(struct rebuild *r)
     for (unsigned i = 0; status == DF_OK && i < r->v->definition.shards; i++) {
         struct shard_state state;
 
-        status = shard_look(r->v->stores[i], &state, r->err);
+        status = view_shard_look(r->v, i, &state, r->err);
         if (status == DF_OK) {
             r->b->entry->view_before =
                 digest_add(r->b->entry->view_before, state.digest);

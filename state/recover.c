@@ -9,6 +9,7 @@
  * decided and is removed.
  */
 #include "state/commit.h"
+#include "state/inbox.h"
 
 static enum df_status remember_name(struct view *v, const struct pending *p,
                                     struct df_error *err)
@@ -274,8 +275,8 @@ enum df_status view_settle_drops(struct view *v, struct df_error *err)
     return status;
 }
 
-/* With nothing pending all shards are at one batch, or a file is not the
- * one that was here. */
+/* With nothing pending all shards are at one batch, with what lies in their
+ * inboxes, or a file is not the one that was here. */
 static enum df_status check_agreement(struct view *v, struct df_error *err)
 {
     struct shard_state first = { 0 };
@@ -283,7 +284,7 @@ static enum df_status check_agreement(struct view *v, struct df_error *err)
     enum df_status status = shard_look(v->stores[0], &first, err);
 
     for (unsigned i = 1; status == DF_OK && i < v->definition.shards; i++) {
-        status = shard_look(v->stores[i], &other, err);
+        status = view_shard_look(v, i, &other, err);
         if (status == DF_OK && other.seq != first.seq) {
             status = error_set(err, DF_STATE,
                                "%s: shard %u is at batch %llu, the ledger at "

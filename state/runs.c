@@ -298,8 +298,10 @@ enum df_status runs_put(const struct runs_put *put, struct store *s,
 {
     struct putting p = { .put = put,
                          .store = s,
+                         .t = *t,
                          .kept = { .seq = put->seq, .kept = put->keep } };
-    enum df_status status = store_begin(&p.t, s, STORE_WRITE, err);
+    enum df_status status =
+        p.t == NULL ? store_begin(&p.t, s, STORE_WRITE, err) : DF_OK;
 
     *t = NULL;
     if (status == DF_OK) {
@@ -371,7 +373,24 @@ enum df_status runs_drop_after(struct store_txn *t, uint64_t seq, bool *any,
                                struct df_error *err)
 {
     *any = false;
-    return remove_runs(t, seq + 1, RUNS_MERGED, any, err);
+    return remove_runs(t, seq + 1, RUNS_INBOX, any, err);
+}
+
+enum df_status runs_any_in_inbox(struct store_txn *t, bool *any,
+                                 struct df_error *err)
+{
+    struct kept_run first;
+    enum df_status status = record_after(t, RUNS_INBOX - 1, &first, any, err);
+
+    *any = *any && runs_is_in_inbox(first.seq);
+    return status;
+}
+
+enum df_status runs_drop_inbox(struct store_txn *t, struct df_error *err)
+{
+    bool any;
+
+    return remove_runs(t, RUNS_INBOX, RUNS_MERGED, &any, err);
 }
 
 enum df_status runs_drop_merged(struct store_txn *t,

@@ -10,7 +10,9 @@
  * the blocks, and dropping one touches no row. Runs are numbered as their
  * batches are in the ledger. One whose number is above the shard's last batch
  * was not decided: the next writer removes it. Those that were merged from
- * others (compact.h) have numbers of their own, from RUNS_MERGED on.
+ * others (compact.h) have numbers of their own, from RUNS_MERGED on, and so
+ * have those that lie in shard 0 for another shard, from RUNS_INBOX on
+ * (inbox.h).
  *
  * A run is stored because history wants it (kept), because it is not folded
  * into the rows yet (overlay.h), or for both; it goes when neither holds.
@@ -49,13 +51,21 @@ struct kept_run {
                     runs_put */
 };
 
-/* Numbers from here on are of merged runs. */
+/* Numbers from here on are of merged runs, ... */
 #define RUNS_MERGED ((uint64_t)1 << 63)
+/* ... and from here to there of runs in the inbox. */
+#define RUNS_INBOX ((uint64_t)1 << 62)
+
+static inline bool runs_is_in_inbox(uint64_t number)
+{
+    return number >= RUNS_INBOX && number < RUNS_MERGED;
+}
 
 /*
  * Stores a run under number seq, in transactions of about `chunk` bytes. The
  * last one is left open in *t, for the caller to go on in, commit or abort;
- * *t is NULL before and after a failure. What earlier ones hold is undecided.
+ * *t is NULL after a failure. Before, it is NULL or a transaction to go on in.
+ * What earlier ones hold is undecided.
  */
 struct runs_put {
     struct row_shape shape;
@@ -100,6 +110,11 @@ enum df_status runs_drop(struct store_txn *t, uint64_t seq,
  * some. */
 enum df_status runs_drop_after(struct store_txn *t, uint64_t seq, bool *any,
                                struct df_error *err) DF_MUST_CHECK;
+enum df_status runs_any_in_inbox(struct store_txn *t, bool *any,
+                                 struct df_error *err) DF_MUST_CHECK;
+/* Drops all runs in the inbox. */
+enum df_status runs_drop_inbox(struct store_txn *t,
+                               struct df_error *err) DF_MUST_CHECK;
 /* Drops the merged runs that nobody uses; *any is set where there are some. */
 enum df_status runs_drop_merged(struct store_txn *t,
                                 bool (*is_used)(const void *ctx, uint64_t run),
@@ -126,7 +141,8 @@ struct runs_term {
 };
 struct runs_from {
     struct row_shape shape;
-    struct store_txn *t;     /* where runs are read */
+    struct store_txn *t;     /* where runs are read ... */
+    struct store_txn *inbox; /* ... and where those in the inbox are */
     struct store_txn *own_t; /* where run `own` is read; it is written to */
     uint64_t own;            /* 0: none */
     struct run_source *rows; /* rows or a run, added as it is; NULL: none */

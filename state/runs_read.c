@@ -311,7 +311,9 @@ static enum df_status add_term(struct runs_sum *sum,
                                struct runs_term term, struct df_error *err)
 {
     bool own = from->own != 0 && term.seq == from->own;
-    struct store_txn *t = own ? from->own_t : from->t;
+    struct store_txn *t = own                          ? from->own_t
+                          : runs_is_in_inbox(term.seq) ? from->inbox
+                                                       : from->t;
     struct kept_run kept;
     bool found;
     enum df_status status =

@@ -22,7 +22,8 @@ static void close_txns(struct snapshot *s)
 }
 
 /* Makes a shard's overlay and digest those as of the ledger's last batch; the
- * shard may be ahead by deferred ones. */
+ * shard may be ahead by deferred ones. (What it is behind it has in its inbox:
+ * that is added.) */
 static enum df_status see_as_of(struct snapshot *s, unsigned i, uint64_t seq,
                                 struct df_error *err)
 {
@@ -31,7 +32,7 @@ static enum df_status see_as_of(struct snapshot *s, unsigned i, uint64_t seq,
     struct overlay_sum ahead;
     size_t n = overlay_until(o, seq);
     enum df_status status =
-        overlay_sum(s->txns[i], o, n, o->count, &ahead, err);
+        overlay_sum(s->txns[i], s->txns[0], o, n, o->count, &ahead, err);
 
     if (status == DF_OK) {
         o->count = n;
@@ -55,10 +56,8 @@ static enum df_status open_txns(struct snapshot *s, bool *whole,
     for (unsigned i = 0; status == DF_OK && *whole && i < s->shards; i++) {
         status = store_begin(&s->txns[i], s->v->stores[i], STORE_READ, err);
         if (status == DF_OK) {
-            status = shard_state_load(s->txns[i], &s->states[i], err);
-        }
-        if (status == DF_OK) {
-            status = overlay_load(s->txns[i], &s->overlays[i], err);
+            status = inbox_look(s->txns[i], s->txns[0], i, &s->states[i],
+                                &s->overlays[i], err);
         }
         if (status == DF_OK) {
             *whole = overlay_reaches(&s->states[i], s->states[0].seq);
@@ -78,7 +77,7 @@ static enum df_status add_up(struct snapshot *s, struct df_error *err)
     for (unsigned i = 0; status == DF_OK && i < s->shards; i++) {
         struct overlay_sum over;
 
-        status = overlay_sum(s->txns[i], &s->overlays[i], 0,
+        status = overlay_sum(s->txns[i], s->txns[0], &s->overlays[i], 0,
                              s->overlays[i].count, &over, err);
         s->state.rows += s->states[i].rows;
         s->state.unfolded += over.rows;
@@ -279,6 +278,7 @@ static enum df_status shown_open(struct shard_shown **out, struct snapshot *s,
     r->from = (struct shard_run_from){
         .shape = s->shape,
         .t = s->txns[shard],
+        .inbox = s->txns[0],
         .table = shard_rows_table(&s->states[shard]),
         .without_rows = s->without_rows,
     };

@@ -2,7 +2,7 @@
 #ifndef STATE_SNAPSHOT_INTERNAL_H
 #define STATE_SNAPSHOT_INTERNAL_H
 
-#include "state/overlay.h"
+#include "state/inbox.h"
 #include "state/snapshot.h"
 #include "state/table_run.h"
 #include "state/timings.h"

@@ -64,7 +64,9 @@ enum df_status shard_run_open(struct shard_run *r,
                               const struct shard_run_from *from,
                               struct df_error *err)
 {
-    struct runs_from runs = { .shape = from->shape, .t = from->t };
+    struct runs_from runs = { .shape = from->shape,
+                              .t = from->t,
+                              .inbox = from->inbox };
     enum df_status status = table_run_open(&r->table, from->t, from->table,
                                            from->shape.components, err);
 

@@ -27,6 +27,7 @@ void table_run_close(struct table_run *r); /* safe on zeroed memory */
 struct shard_run_from {
     struct row_shape shape;
     struct store_txn *t;
+    struct store_txn *inbox; /* of terms in the inbox; NULL: there are none */
     enum store_table table;
     bool without_rows; /* the terms alone */
     const struct runs_term *terms;

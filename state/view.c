@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Raised when an older program could not read what this one writes. */
-#define FORMAT "deltafold view format 1\ngeneration "
+/* Raised when an older program could not read what this one writes: since 2
+ * shards may have inboxes (inbox.h). */
+#define FORMAT_NOW '2'
+#define FORMAT "deltafold view format "
+#define GENERATION "\ngeneration "
 
 enum {
     DIRECTORY_MODE = 0777, /* less the umask */
@@ -84,25 +87,29 @@ void view_close(struct view *v)
 
 /* ---- which generation ---- */
 
-static enum df_status parse_current(const struct view *v, const char *text,
+static enum df_status parse_current(struct view *v, const char *text,
                                     uint64_t *generation, struct df_error *err)
 {
     const size_t head = sizeof FORMAT - 1;
+    const size_t middle = head + 1 + sizeof GENERATION - 1;
     char *end;
 
-    if (strncmp(text, FORMAT, head) != 0) {
+    if (strncmp(text, FORMAT, head) != 0 || text[head] < '1' ||
+        text[head] > FORMAT_NOW ||
+        strncmp(text + head + 1, GENERATION, sizeof GENERATION - 1) != 0) {
         return error_set(err, DF_STATE, "%s: not a view this version can read",
                          v->path);
     }
-    *generation = strtoull(text + head, &end, 10);
-    if (end == text + head || strcmp(end, "\n") != 0 || *generation == 0) {
+    v->format = text[head];
+    *generation = strtoull(text + middle, &end, 10);
+    if (end == text + middle || strcmp(end, "\n") != 0 || *generation == 0) {
         return error_set(err, DF_STATE, "%s/current is damaged", v->path);
     }
     return DF_OK;
 }
 
 /* *generation is 0 when there is no view here. */
-static enum df_status read_current(const struct view *v, uint64_t *generation,
+static enum df_status read_current(struct view *v, uint64_t *generation,
                                    struct df_error *err)
 {
     char text[CURRENT_MAX] = { 0 };
@@ -135,8 +142,8 @@ static enum df_status write_current(const char *path, uint64_t generation,
 {
     enum df_status status = DF_OK;
     char text[CURRENT_MAX];
-    int len = snprintf(text, sizeof text, FORMAT "%llu\n",
-                       (unsigned long long)generation);
+    int len = snprintf(text, sizeof text, FORMAT "%c" GENERATION "%llu\n",
+                       FORMAT_NOW, (unsigned long long)generation);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
     ssize_t written;
 
@@ -179,6 +186,17 @@ enum df_status view_switch(const struct view *v, uint64_t generation,
 out:
     free(fresh);
     free(current);
+    return status;
+}
+
+enum df_status view_need_format(struct view *v, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    if (v->format < FORMAT_NOW) {
+        status = view_switch(v, v->generation, err);
+        v->format = status == DF_OK ? FORMAT_NOW : v->format;
+    }
     return status;
 }
 
@@ -293,7 +311,7 @@ static enum df_status look_inside(const char *path, bool *is_free,
 }
 
 /* DF_STATE when there is a view already or something else. */
-static enum df_status check_free(const struct view *v, struct df_error *err)
+static enum df_status check_free(struct view *v, struct df_error *err)
 {
     uint64_t generation;
     bool is_free;

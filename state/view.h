@@ -4,7 +4,8 @@
  *     VIEW/current            which generation is the view (one line of text)
  *     VIEW/lock               held by the one writer
  *     VIEW/gen-N/shard-00.mdb LMDB environments, one per shard; shard 0
- *                             carries the ledger as well
+ *                             carries the ledger as well, and small batches
+ *                             for the others (inbox.h)
  *     VIEW/gen-N/pending.run  a batch that is decided but not yet committed
  *                             in every shard (see install.c)
  *     VIEW/tmp/               scratch; emptied by the next writer

@@ -11,7 +11,8 @@ struct view {
     char *path;
     char *scratch; /* path + "/tmp" */
     enum view_access access;
-    int lock; /* descriptor of VIEW/lock, -1: not held */
+    int lock;    /* descriptor of VIEW/lock, -1: not held */
+    char format; /* of VIEW/current, a digit */
     uint64_t generation;
     struct buf definition_text; /* what definition.text points to */
     struct view_definition definition;
@@ -39,6 +40,11 @@ enum df_status view_make_generation(const struct view *v,
 /* Makes `generation` the view, atomically and durably. */
 enum df_status view_switch(const struct view *v, uint64_t generation,
                            struct df_error *err) DF_MUST_CHECK;
+
+/* Before something is written that the first format did not have: from then
+ * on programs that know only that refuse the view. */
+enum df_status view_need_format(struct view *v,
+                                struct df_error *err) DF_MUST_CHECK;
 
 /* Takes the writer's lock, waiting up to wait_seconds. */
 enum df_status view_lock(struct view *v, unsigned wait_seconds,

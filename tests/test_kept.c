@@ -366,7 +366,7 @@ static void keep_ahead(struct world *w, struct view *v)
     for (unsigned i = 0; i < w->s.shards; i++) {
         struct rows_source part;
         struct kept_run kept;
-        struct store_txn *t;
+        struct store_txn *t = NULL;
         const struct runs_put put = { .shape = w->s.shape,
                                       .seq = w->seq + 1,
                                       .run = &part.source,

@@ -25,6 +25,7 @@
 #include "kept_view.h"
 #include "state/commit.h"
 #include "state/compact.h"
+#include "state/inbox.h"
 #include "state/view_internal.h"
 #include "whole_batches.h"
 #include "workplace.h"
@@ -521,7 +522,7 @@ static void start_and_kill(const char *directory, unsigned n, bool decided,
     assert_true(status == 0 || WIFSIGNALED(status));
 }
 
-/* Whether shards are at different batches. */
+/* Whether shards are at different batches, with what lies in inboxes. */
 static bool is_torn(struct view *v)
 {
     struct shard_state first;
@@ -531,7 +532,7 @@ static bool is_torn(struct view *v)
 
     check(shard_look(v->stores[0], &first, &err), &err);
     for (unsigned i = 1; i < v->definition.shards; i++) {
-        check(shard_look(v->stores[i], &other, &err), &err);
+        check(view_shard_look(v, i, &other, &err), &err);
         torn = torn || other.seq != first.seq;
     }
     return torn;

@@ -366,7 +366,7 @@ static void test_leftovers(void **state)
     apply_three(&s);
     input_tree_text(s.path, "gen-2/shard-00.mdb", "unfinished");
     input_tree_text(s.path, "current.new",
-                    "deltafold view format 1\ngeneration 2\n");
+                    "deltafold view format 2\ngeneration 2\n");
     stored_check(&s);
     rows_source_add_text(&s.run, "new", 1);
     r.kept = 3;
