@@ -104,15 +104,15 @@ const struct command command_base = {
     .summary = "show or say where a view's documents lie",
     .synopsis = "VIEW [DIR | --none] [--json]",
     .text =
-        "DIR is a directory that after each batch holds the documents that "
-        "are left, under the ids and with the bytes that batches had them "
-        "with: what a nightly mirror is. 'deltafold run' then computes the "
-        "view from them where that is likely to cost less than the batch "
-        "(one that changes more than it leaves), or with --install=rebuild. "
-        "Of the batches at hand only the last can be; and only where DIR "
-        "holds what the log says is left, neither more nor less, nor "
-        "anything else: every file is hashed as it is read. Nothing in the "
-        "view depends on DIR. Not for views with a window or of records.",
+        "Tells the view where the documents lie that are left after each "
+        "batch: DIR, as a nightly mirror has them, each under the id and with "
+        "the bytes that batches had it with. 'deltafold run' then computes a "
+        "batch from them where that is likely to take less time than the "
+        "batch itself - one with more bytes than it leaves - or with "
+        "--install=rebuild. Of the batches at hand only the last can be, and "
+        "only if DIR holds what is left according to the log, no more and no "
+        "less: every file is hashed as it is read. Without DIR shows what is "
+        "known. Not for views with a window or of records.",
     .examples = "  deltafold base words /srv/mirror\n"
                 "  deltafold base words",
     .options = { options, writer_options },

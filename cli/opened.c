@@ -142,6 +142,9 @@ enum df_status opened_base(const struct jobspec *job, const char *text,
         return error_set(err, DF_USAGE, "base '%s': is no directory",
                          shown(&s, bytes_of_string(text)));
     }
+    while (text[0] == '.' && text[1] == '/') {
+        text += 2;
+    }
     if (text[0] != '/' && (here = getcwd(NULL, 0)) == NULL) {
         return error_errno(err, errno, "base '%s'",
                            shown(&s, bytes_of_string(text)));

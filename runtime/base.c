@@ -88,8 +88,8 @@ static enum df_status differs(const struct base *b, const char *batch,
     }
     return error_set(err, DF_INPUT,
                      "batch '%s': the documents under %s are not those that "
-                     "it leaves: %" PRId64 " of %" PRId64
-                     " bytes, not %" PRId64 " of %" PRId64 " bytes%s",
+                     "it leaves: %" PRId64 " files of %" PRId64
+                     " bytes, not %" PRId64 " of %" PRId64 "%s",
                      name.text, path.text, there->files, there->bytes,
                      b->after.files, b->after.bytes, advice);
 }

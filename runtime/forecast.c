@@ -10,10 +10,30 @@ enum {
     BYTES_MIN = 1 /* input that tells something */
 };
 
-/* What hashing a byte takes of what mapping it does. */
-#define HASH_SHARE 0.35
+/* A rebuild is worth it where it is faster for certain. */
+#define WORTH 0.95
 
-/* Microseconds or rows for each byte that was read, of the last batches. */
+/*
+ * What files take to be read, counted in bytes that are mapped. To open and
+ * close one takes as long as to map FILE_BYTES of it, and to hash a byte takes
+ * HASH_SHARE of what it takes to map one (measured with word count, two
+ * workers and files of 1 KB, 11 KB and 4 MB: ../bench/NOTES.md).
+ */
+#define FILE_BYTES 1500.0
+#define HASH_SHARE 0.25
+
+static double to_map(double bytes, double files)
+{
+    return bytes + FILE_BYTES * files;
+}
+
+static double to_hash(double bytes, double files)
+{
+    return HASH_SHARE * bytes + FILE_BYTES * files;
+}
+
+/* Rows for each byte, or microseconds for each byte that is to be mapped, of
+ * the last batches. */
 struct sample {
     double at[SAMPLES];
     size_t count;
@@ -46,16 +66,18 @@ static void add(struct sample *s, double value)
     }
 }
 
-/* Bytes to be mapped, where the delta is only hashed. */
-static double rebuild_bytes(double delta,
-                            const struct ledger_survivors *survivors)
+/* The delta is hashed, what it leaves is mapped. */
+static double to_rebuild(double bytes, double files,
+                         const struct ledger_survivors *survivors)
 {
-    return HASH_SHARE * delta + (double)survivors->bytes;
+    return to_hash(bytes, files) +
+           to_map((double)survivors->bytes, (double)survivors->files);
 }
 
 static void note(struct rates *r, const struct ledger_entry *e)
 {
     double bytes = (double)e->input_bytes;
+    double files = (double)(e->inserted + e->deleted);
     double us = (double)e->measured_us - (double)e->install_us;
 
     if (e->input_bytes < BYTES_MIN || us < 0) {
@@ -65,11 +87,11 @@ static void note(struct rates *r, const struct ledger_entry *e)
         add(&r->rows, (double)e->run_rows / bytes);
     }
     if (e->kind == LEDGER_BATCH && e->method != INSTALL_REBUILD) {
-        add(&r->delta, us / bytes);
+        add(&r->delta, us / to_map(bytes, files));
     } else if (e->kind == LEDGER_BATCH) {
-        add(&r->rebuild, us / rebuild_bytes(bytes, &e->survivors));
+        add(&r->rebuild, us / to_rebuild(bytes, files, &e->survivors));
     } else if (e->kind == LEDGER_REBUILD) {
-        add(&r->rebuild, us / bytes);
+        add(&r->rebuild, us / to_map(bytes, files));
     }
 }
 
@@ -120,7 +142,8 @@ static enum df_status try_rebuild(struct view *v, struct install_guess guess,
 
     guess.method = INSTALL_REBUILD;
     status = forecast_way(v, &guess, read_us, &rebuild, err);
-    if (status == DF_OK && (is_asked || rebuild.total_us < out->total_us)) {
+    if (status == DF_OK && (is_asked || (double)rebuild.total_us <
+                                            WORTH * (double)out->total_us)) {
         *out = rebuild;
     }
     return status;
@@ -140,6 +163,7 @@ enum df_status forecast_batch(struct view *v, struct snapshot *s,
         .threads = crew_threads(options),
     };
     struct rates r = { 0 };
+    double files = (double)batch->file_count;
     double bytes = 0;
     enum df_status status = read_rates(&r, s, err);
 
@@ -157,11 +181,13 @@ enum df_status forecast_batch(struct view *v, struct snapshot *s,
     if (r.rebuild.count == 0) {
         r.rebuild = r.delta;
     }
-    status = forecast_way(v, &guess, bytes * middle(&r.delta), out, err);
+    status = forecast_way(v, &guess, to_map(bytes, files) * middle(&r.delta),
+                          out, err);
     if (status == DF_OK && survivors != NULL) {
-        status = try_rebuild(
-            v, guess, is_asked,
-            rebuild_bytes(bytes, survivors) * middle(&r.rebuild), out, err);
+        status = try_rebuild(v, guess, is_asked,
+                             to_rebuild(bytes, files, survivors) *
+                                 middle(&r.rebuild),
+                             out, err);
     }
     return status;
 }
