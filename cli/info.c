@@ -162,6 +162,8 @@ static enum df_status json_base(struct json *j, const struct opened *o,
 
     if (status == DF_OK && base.len > 0) {
         json_bytes(j, "base", base);
+    } else if (status == DF_OK) {
+        json_null(j, "base");
     }
     return status;
 }

@@ -173,7 +173,14 @@ static int64_t bytes_of_batch(const struct batch *batch)
     return bytes;
 }
 
-/* Most nights are told by their bytes alone. */
+/* By bytes alone: as most nights are not. What is owed to others (negative
+ * rows) is in no directory. */
+static bool may_be_worth_it(const struct base *b, const struct batch *batch)
+{
+    return b->after.files >= 0 && b->after.bytes >= 0 &&
+           bytes_of_batch(batch) > b->after.bytes;
+}
+
 static enum df_status weigh(const struct base *b, const struct base_ask *ask,
                             bool *worth_it, struct df_error *err)
 {
@@ -182,7 +189,7 @@ static enum df_status weigh(const struct base *b, const struct base_ask *ask,
     enum df_status status;
 
     *worth_it = b->is_asked;
-    if (b->is_asked || bytes_of_batch(ask->batch) <= b->after.bytes) {
+    if (b->is_asked || !may_be_worth_it(b, ask->batch)) {
         return DF_OK;
     }
     status = forecast_batch(ask->v, ask->snapshot, ask->batch, ask->options,
@@ -198,16 +205,17 @@ static enum df_status consider(struct base *b, const struct base_ask *ask,
     bool worth_it = false;
     enum df_status status = survivors_before(&b->after, ask->snapshot, err);
 
-    if (status == DF_OK && !b->after.known) {
+    if (status != DF_OK) {
+        return status;
+    }
+    if (!b->after.known) {
         return b->is_asked ? refuse_unknown(ask->batch, err) : DF_OK;
     }
     if (archive != NULL) {
         return b->is_asked ? refuse_archive(ask->batch, archive, err) : DF_OK;
     }
     survivors_add(&b->after, ask->batch, NULL);
-    if (status == DF_OK) {
-        status = weigh(b, ask, &worth_it, err);
-    }
+    status = weigh(b, ask, &worth_it, err);
     return status == DF_OK && worth_it ? scan(b, ask, directory, err) : status;
 }
 

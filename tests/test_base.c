@@ -436,10 +436,11 @@ enum { PAGES = 16, PAGE = 1 << 20 };
 /* A document of few distinct words, whose mapping is most of the work. */
 static void page(struct world *w, const char *path, unsigned number)
 {
+    static const char letters[] = "abcdefghijklmnopqrst";
     static char text[PAGE];
 
     for (size_t i = 0; i < sizeof text; i++) {
-        text[i] = i % 8 == 7 ? ' ' : (char)('a' + (i / 8 + number) % 20);
+        text[i] = i % 8 == 7 ? ' ' : letters[(i / 8 + number) % 20];
     }
     input_tree_file(w->root, path, text, sizeof text);
 }
