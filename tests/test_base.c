@@ -439,8 +439,11 @@ static void page(struct world *w, const char *path, unsigned number)
     static const char letters[] = "abcdefghijklmnopqrst";
     static char text[PAGE];
 
+    memset(text, ' ', sizeof text);
     for (size_t i = 0; i < sizeof text; i++) {
-        text[i] = i % 8 == 7 ? ' ' : letters[(i / 8 + number) % 20];
+        if (i % 8 != 7) {
+            text[i] = letters[(i / 8 + number) % 20];
+        }
     }
     input_tree_file(w->root, path, text, sizeof text);
 }
