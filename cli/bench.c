@@ -251,13 +251,18 @@ static enum df_status measure(struct work *w,
 }
 
 /* What would be given without an effect. */
-static enum df_status check_keep(const struct jobspec *spec,
-                                 struct df_error *err)
+static enum df_status check_settings(const struct jobspec *spec,
+                                     struct df_error *err)
 {
-    return strcmp(jobspec_common(spec, "keep"), "0") == 0
-               ? DF_OK
-               : error_set(err, DF_USAGE,
-                           "option 'keep': what is measured keeps no history");
+    if (strcmp(jobspec_common(spec, "keep"), "0") != 0) {
+        return error_set(err, DF_USAGE,
+                         "option 'keep': what is measured keeps no history");
+    }
+    if (strcmp(jobspec_common(spec, "base"), "none") != 0) {
+        return error_set(err, DF_USAGE,
+                         "option 'base': what is measured has no base");
+    }
+    return DF_OK;
 }
 
 /* Of a directory: the job is on the command line, or the one that needs no
@@ -274,7 +279,7 @@ static enum df_status bench_directory(struct work *w,
                    is_given ? (size_t)w->in->argc - 1 : 1, err);
 
     if (status == DF_OK) {
-        status = check_keep(&w->spec, err);
+        status = check_settings(&w->spec, err);
     }
     if (status == DF_OK) {
         w->job = &w->spec;

@@ -60,6 +60,7 @@ extern const struct command command_why;
 extern const struct command command_undo;
 extern const struct command command_redo;
 extern const struct command command_keep;
+extern const struct command command_base;
 extern const struct command command_bench;
 
 /* Lines of text, folded at blanks where they are long, behind `indent`

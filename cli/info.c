@@ -9,6 +9,7 @@
 #include "cli/opened.h"
 #include "runtime/fold_state.h"
 #include "state/history.h"
+#include "state/settings.h"
 
 struct info {
     bool json;
@@ -152,6 +153,36 @@ static enum df_status json_kept(struct json *j, const struct opened *o,
     return status;
 }
 
+static enum df_status json_base(struct json *j, const struct opened *o,
+                                struct df_error *err)
+{
+    struct bytes base;
+    enum df_status status =
+        snapshot_setting(o->snapshot, SETTING_BASE, &base, err);
+
+    if (status == DF_OK && base.len > 0) {
+        json_bytes(j, "base", base);
+    } else if (status == DF_OK) {
+        json_null(j, "base");
+    }
+    return status;
+}
+
+static enum df_status add_base(struct columns *t, const struct opened *o,
+                               struct df_error *err)
+{
+    struct bytes base;
+    struct shown s;
+    enum df_status status =
+        snapshot_setting(o->snapshot, SETTING_BASE, &base, err);
+
+    if (status == DF_OK && base.len > 0) {
+        columns_cell(t, "base");
+        columns_cell(t, shown(&s, base));
+    }
+    return status;
+}
+
 /* Lines for views that keep something. */
 static enum df_status add_kept(struct columns *t, const struct opened *o,
                                const struct ledger_entry *last,
@@ -214,6 +245,9 @@ static enum df_status print_json(struct output *out, const struct opened *o,
     }
     if (status == DF_OK) {
         status = json_kept(&j, o, err);
+    }
+    if (status == DF_OK) {
+        status = json_base(&j, o, err);
     }
     json_uint(&j, "disk_bytes", view_disk_bytes(o->view));
     json_close(&j);
@@ -301,6 +335,9 @@ static enum df_status print_text(struct output *out, const struct opened *o,
     columns_cell(&t, human_bytes(a, disk));
     status = add_kept(&t, o, last, err);
     if (status == DF_OK) {
+        status = add_base(&t, o, err);
+    }
+    if (status == DF_OK) {
         status = columns_print(&t, out, err);
     }
     columns_fini(&t);
@@ -343,8 +380,9 @@ const struct command command_info = {
     .text = "Shows the job and its options, the number of shards, how many "
             "batches were applied and which was the last, the number of rows "
             "(and of changes that readers add to them, see compact), "
-            "the digest of all rows (views with equal digests are equal), and "
-            "the bytes on disk.",
+            "the digest of all rows (views with equal digests are equal), "
+            "the bytes on disk, and where its documents lie, if it knows "
+            "(see base).",
     .examples = "  deltafold info words\n"
                 "  deltafold info words --json | jq -r .digest",
     .options = { options },

@@ -99,6 +99,24 @@ static enum df_status check_place(const char *view, struct df_error *err)
     return DF_OK;
 }
 
+/* Options that are not the job's own; base holds what d->base points to. */
+static enum df_status read_settings(const struct jobspec *spec,
+                                    struct view_definition *d,
+                                    struct buf *base, struct df_error *err)
+{
+    const char *directory = jobspec_common(spec, "base");
+    enum df_status status = engine_check_options(spec, &d->having, err);
+
+    if (status == DF_OK) {
+        status = opened_keep(jobspec_common(spec, "keep"), &d->keep, err);
+    }
+    if (status == DF_OK && strcmp(directory, "none") != 0) {
+        status = opened_base(spec, directory, base, err);
+        d->base = buf_bytes(base);
+    }
+    return status;
+}
+
 /* Makes the view and says what it is. */
 static enum df_status create(const char *path, const struct jobspec *spec,
                              unsigned shards, struct output *out,
@@ -111,26 +129,22 @@ static enum df_status create(const char *path, const struct jobspec *spec,
         .shards = shards,
     };
     struct buf text = { 0 };
-    enum df_status status =
-        engine_check_options(spec, &definition.having, err);
+    struct buf base = { 0 };
+    enum df_status status = read_settings(spec, &definition, &base, err);
 
+    if (status == DF_OK && !jobspec_definition(spec, &text)) {
+        status = error_no_memory(err);
+    }
     if (status == DF_OK) {
-        status =
-            opened_keep(jobspec_common(spec, "keep"), &definition.keep, err);
+        definition.text = buf_bytes(&text);
+        status = view_create(path, &definition, err);
     }
-    if (status != DF_OK) {
-        return status;
-    }
-    if (!jobspec_definition(spec, &text)) {
-        return error_no_memory(err);
-    }
-    definition.text = buf_bytes(&text);
-    status = view_create(path, &definition, err);
     if (status == DF_OK) {
         output_printf(out, "made view '%.4000s': %.*s, %u shard%s\n", path,
                       (int)text.len, (const char *)text.data, shards,
                       shards == 1 ? "" : "s");
     }
+    buf_fini(&base);
     buf_fini(&text);
     return status;
 }
@@ -165,7 +179,9 @@ const struct command command_init = {
         "be empty. JOB and its options say what the view holds, once and "
         "for all; see 'deltafold jobs' for what there is. keep=N keeps what "
         "each of the last N batches amounted to, for diff, why, undo and "
-        "--at; 'deltafold keep' changes it.",
+        "--at; 'deltafold keep' changes it. base=DIR tells the view where "
+        "the documents lie that are left after each batch, so that 'run' can "
+        "compute it from them; 'deltafold base' changes it.",
     .examples = "  deltafold init words wordcount\n"
                 "  deltafold init pairs wordcount tokenizer=ascii ngram=2\n"
                 "  deltafold init week wordcount window=7d interval=1d "

@@ -1,8 +1,12 @@
 #include "cli/opened.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/options.h"
+#include "runtime/engine.h"
 #include "state/history.h"
 
 static const char *const plain_names[DF_COMPONENTS_MAX + 1] = {
@@ -121,6 +125,36 @@ enum df_status opened_at(struct opened *o, const char *at,
     status = snapshot_find_entry(o->snapshot, at, true, &e, err);
     return status == DF_OK ? snapshot_show_at(o->snapshot, e.seq, err)
                            : status;
+}
+
+enum df_status opened_base(const struct jobspec *job, const char *text,
+                           struct buf *out, struct df_error *err)
+{
+    enum df_status status = engine_allows_base(job, err);
+    char *here = NULL;
+    struct stat st;
+    struct shown s;
+
+    if (status != DF_OK) {
+        return status;
+    }
+    if (stat(text, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        return error_set(err, DF_USAGE, "base '%s': is no directory",
+                         shown(&s, bytes_of_string(text)));
+    }
+    while (text[0] == '.' && text[1] == '/') {
+        text += 2;
+    }
+    if (text[0] != '/' && (here = getcwd(NULL, 0)) == NULL) {
+        return error_errno(err, errno, "base '%s'",
+                           shown(&s, bytes_of_string(text)));
+    }
+    if ((here != NULL && !buf_printf(out, "%s/", here)) ||
+        !buf_append_string(out, text)) {
+        status = error_no_memory(err);
+    }
+    free(here);
+    return status;
 }
 
 enum df_status opened_keep(const char *text, uint64_t *keep,

@@ -41,6 +41,12 @@ enum df_status opened_at(struct opened *o, const char *at,
 enum df_status opened_keep(const char *text, uint64_t *keep,
                            struct df_error *err) DF_MUST_CHECK;
 
+/* Makes the directory of base= absolute, appended to out; it must be one, and
+ * the job one that can know it. Links on the way stay as they are. */
+enum df_status opened_base(const struct jobspec *job, const char *text,
+                           struct buf *out,
+                           struct df_error *err) DF_MUST_CHECK;
+
 /* Refuses a view whose job, its version or its options this program would
  * not make the same way (DF_STATE). */
 enum df_status opened_work(struct opened *o, const char *path,

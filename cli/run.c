@@ -23,10 +23,12 @@ static const struct option options[] = {
     { .name = "install",
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct run, install),
-      .choices = WRITER_METHODS,
-      .help = "add to rows in place, merge and write all rows anew, or store "
-              "the batch and fold it in later; auto takes what is likely to "
-              "cost least; the view is the same",
+      .choices = WRITER_METHODS "|rebuild",
+      .help = "add to rows in place, merge and write all rows anew, store "
+              "the batch and fold it in later, or compute the rows from the "
+              "documents that are left (see base; the last batch is, others "
+              "as by auto); auto takes what is likely to cost least; the view "
+              "is the same",
       .initial = "auto" },
     { .name = "on-negative",
       .kind = OPTION_CHOICE,
@@ -202,6 +204,13 @@ static void notice_gap(struct tally *t, const struct engine_report *r)
     }
 }
 
+static void notice_remark(struct tally *t, const struct engine_report *r)
+{
+    if (r->remark != NULL && t->verbose) {
+        progress_notice(t->progress, "%s: its delta is mapped", r->remark);
+    }
+}
+
 static void notice_trouble(struct tally *t, const struct engine_report *r)
 {
     struct shown name;
@@ -322,6 +331,7 @@ static void report(void *ctx, const struct engine_report *r)
     progress_clear(t->progress);
     if (r->outcome == ENGINE_LISTED) {
         notice_trouble(t, r);
+        notice_remark(t, r);
         notice_files(t, r);
         return;
     }

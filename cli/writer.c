@@ -14,7 +14,8 @@ const struct option writer_options[] = {
 enum install_method writer_method(unsigned choice)
 {
     static const enum install_method methods[] = {
-        INSTALL_AUTO, INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER
+        INSTALL_AUTO, INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER,
+        INSTALL_REBUILD
     };
 
     return methods[choice];

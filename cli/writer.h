@@ -18,8 +18,8 @@ struct writer {
 enum { WRITER_WAIT_INITIAL = 10 };
 extern const struct option writer_options[];
 
-/* --install: how rows change. The choices and, by their number, the methods.
- */
+/* --install: how rows change. The choices and, by their number, the methods;
+ * run alone has one more behind them, rebuild. */
 #define WRITER_METHODS "auto|increment|overwrite|defer"
 enum install_method writer_method(unsigned choice);
 

@@ -55,6 +55,11 @@ const struct df_option registry_common[] = {
       .values = "N",
       .help = "how many batches of history are kept; 'deltafold keep' changes "
               "it" },
+    { .name = "base",
+      .initial = "none",
+      .values = "DIR",
+      .help = "where the documents lie that batches leave; 'deltafold base' "
+              "changes it" },
     { 0 }
 };
 
@@ -350,7 +355,8 @@ static bool is_left_out(const struct jobspec *s, size_t i)
 {
     const struct df_option *option = registry_option(s->job, i);
 
-    if (is_common(s->job, i) && strcmp(option->name, "keep") == 0) {
+    if (is_common(s->job, i) && (strcmp(option->name, "keep") == 0 ||
+                                 strcmp(option->name, "base") == 0)) {
         return true;
     }
     return strcmp(s->values[i], option->initial) == 0 &&

@@ -36,7 +36,7 @@ struct jobspec {
  * The options that a job has: its own, those of its kind (form.h), and those
  * of every job, registry_common. All but its own are in the definition only
  * where they are not as they are initially, so that a new one changes no view
- * that is there; keep is never, for 'deltafold keep' changes it.
+ * that is there; keep and base are never, for commands change them.
  */
 extern const struct df_option registry_common[];
 /* The i-th of them all, NULL past the last. */

@@ -17,17 +17,22 @@
 #include "runtime/engine.h"
 #include "runtime/keeping.h"
 
+struct base;
+
 struct application {
     /* Set by the caller. */
     struct view *v;
     const struct jobspec *job;
     const struct engine_options *options;
     struct batch *batch;
+    struct base *base; /* from which it is rebuilt (base.h); NULL: it is not */
+    enum install_method method; /* else: not REBUILD */
     bool raises_high;
     struct clock_mark started;
 
     bool *skip; /* by file of the batch: quarantined */
     struct crew *crew;
+    struct ledger_survivors survivors; /* before the batch */
     struct install_negatives negatives;
     struct keeping keeping; /* of a batch; the entry borrows from it */
     struct ledger_entry entry;
@@ -53,6 +58,9 @@ enum df_status application_install(struct application *a,
                                    struct install_shard *shards,
                                    struct df_error *err) DF_MUST_CHECK;
 
+/* The crew. */
+enum df_status application_open(struct application *a, unsigned parts,
+                                struct df_error *err) DF_MUST_CHECK;
 /* input, map, combine; the entry gets the content's digest. */
 enum df_status application_map(struct application *a, unsigned parts,
                                struct df_error *err) DF_MUST_CHECK;

@@ -6,8 +6,8 @@
  * for one batch, each step a call. Around it: which batches, in which order
  * (run.c), what the ledger says of each (plan.c), who is to blame when a row
  * would become negative (negative.c), the same steps for a full
- * recomputation that replaces the view (rebuild.c) or is compared with it
- * (verify.c).
+ * recomputation: in place of a batch's delta (base.c), one that replaces the
+ * view (rebuild.c) or is compared with it (verify.c).
  *
  * The memory budget is dealt out once: a half to the tables that map fills
  * (to the buffers that merge what they spilled, afterwards), a quarter to the
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "runtime/base.h"
 #include "runtime/crew.h"
 #include "runtime/fold_apply.h"
 #include "runtime/negative.h"
@@ -47,8 +48,8 @@ void application_fini(struct application *a)
 
 /* ---- input, map, combine ---- */
 
-enum df_status application_map(struct application *a, unsigned parts,
-                               struct df_error *err)
+enum df_status application_open(struct application *a, unsigned parts,
+                                struct df_error *err)
 {
     struct crew_plan plan = {
         .job = a->job,
@@ -60,7 +61,14 @@ enum df_status application_map(struct application *a, unsigned parts,
         .sample = 1,
         .options = a->options,
     };
-    enum df_status status = crew_open(&a->crew, &plan, err);
+
+    return crew_open(&a->crew, &plan, err);
+}
+
+enum df_status application_map(struct application *a, unsigned parts,
+                               struct df_error *err)
+{
+    enum df_status status = application_open(a, parts, err);
 
     if (status == DF_OK) {
         status = crew_map(a->crew, a->batch, a->skip, err);
@@ -72,24 +80,35 @@ enum df_status application_map(struct application *a, unsigned parts,
     return status;
 }
 
-/* Now that the content is known: is it a repeat under another name? And what
- * will it do to the runs that are kept? */
-enum df_status application_check(struct application *a, struct df_error *err)
+static enum df_status check_ledger(struct application *a, struct snapshot *s,
+                                   struct df_error *err)
 {
     struct crew_stats stats = crew_stats(a->crew);
+    enum df_status status = DF_OK;
+
+    /* Two batches of nothing but a header are not one batch twice. */
+    if (stats.inserted + stats.deleted > 0 || a->base != NULL) {
+        status =
+            plan_check_content(s, a->batch, a->entry.digest, a->options, err);
+    }
+    if (status == DF_OK) {
+        status = keeping_batch(&a->keeping, s, a->job, a->batch->name, err);
+    }
+    if (status == DF_OK && base_is_possible(a->job)) {
+        status = survivors_before(&a->survivors, s, err);
+    }
+    return status;
+}
+
+/* Now that the content is known: is it a repeat under another name? What will
+ * it do to the runs that are kept? And which documents are there? */
+enum df_status application_check(struct application *a, struct df_error *err)
+{
     struct snapshot *s;
     enum df_status status = snapshot_open(&s, a->v, err);
 
     if (status == DF_OK) {
-        /* Two batches of nothing but a header are not one batch twice. */
-        if (stats.inserted + stats.deleted > 0) {
-            status = plan_check_content(s, a->batch, a->entry.digest,
-                                        a->options, err);
-        }
-        if (status == DF_OK) {
-            status =
-                keeping_batch(&a->keeping, s, a->job, a->batch->name, err);
-        }
+        status = check_ledger(a, s, err);
         snapshot_close(s);
     }
     return status;
@@ -126,6 +145,8 @@ void application_fill(struct application *a)
     e->records_skipped = stats.skipped;
     e->pairs = stats.pairs;
     e->spills = stats.spills;
+    e->survivors = a->survivors;
+    survivors_add(&e->survivors, a->batch, a->skip);
     memcpy(e->counters, stats.counters, sizeof e->counters);
     for (size_t i = 0; i < a->batch->file_count; i++) {
         const struct batch_file *f = &a->batch->files[i];
@@ -178,7 +199,7 @@ enum df_status application_install(struct application *a,
 {
     struct ledger_file *files = ledger_files(a->batch, a->skip);
     struct install_batch b = {
-        .method = a->options->method,
+        .method = a->method,
         .shards = shards,
         .entry = &a->entry,
         .files = files,
@@ -235,6 +256,20 @@ static enum df_status apply(struct application *a, struct df_error *err)
     return status;
 }
 
+/* From the base, or, where that is not possible after all, as any other. */
+static enum df_status apply_by_base(struct application *a,
+                                    struct df_error *err)
+{
+    bool done;
+    enum df_status status = base_apply(a, &done, err);
+
+    if (status != DF_OK || done) {
+        return status;
+    }
+    a->base = NULL;
+    return apply(a, err);
+}
+
 /* Rows would become negative: says by whom, or leaves the culprits out. */
 static enum df_status blame(struct application *a, size_t *left_out,
                             struct df_error *err)
@@ -279,7 +314,7 @@ enum df_status application_apply(struct application *a, struct df_error *err)
         left_out = 0;
         a->entry = (struct ledger_entry){ 0 };
         install_negatives_fini(&a->negatives);
-        status = apply(a, err);
+        status = a->base != NULL ? apply_by_base(a, err) : apply(a, err);
         if (status == DF_INPUT && a->negatives.count > 0) {
             status = blame(a, &left_out, err);
         }

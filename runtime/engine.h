@@ -37,7 +37,8 @@ struct engine_options {
     unsigned threads;           /* 0: as many as there are processors */
     size_t memory;              /* bytes; 0: a quarter of the machine's */
     uint64_t unit_size;         /* of split files; 0: default */
-    enum install_method method; /* INCREMENT, OVERWRITE, DEFER or AUTO */
+    enum install_method method; /* REBUILD: the last batch is, others as by
+                                   AUTO */
     enum engine_on_negative on_negative;
     bool allow_late;
     bool allow_repeat;
@@ -83,6 +84,9 @@ struct engine_report {
                                          ALREADY_APPLIED: what is there */
     const char *quarantine; /* directory of what was left out, or NULL */
     const struct engine_forecast *forecast; /* WOULD_APPLY; NULL: none */
+    /* LISTED: why the batch of that name is not rebuilt from the base, as
+     * would have been best; else NULL. */
+    const char *remark;
     /* LISTED: what went wrong behind the commit of the batch of that name,
      * which is safe, and will be tried again; else NULL. */
     const char *trouble;
@@ -121,7 +125,8 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
  * that cannot be done exactly: the batch is not applied (not undone), its run
  * is not kept any more, or the view is one that engine_allows_undo refuses.
  * Rows that would become negative: DF_INPUT, unless on_negative is ALLOW.
- * *entry is filled; its strings are static, or name's.
+ * There is nothing to rebuild from: the method is another one. *entry is
+ * filled; its strings are static, or name's.
  */
 enum df_status engine_undo(struct view *v, const struct jobspec *job,
                            const char *batch, bool redo,
@@ -132,6 +137,11 @@ enum df_status engine_undo(struct view *v, const struct jobspec *job,
 /* Whether single batches can be taken out of views of this job: DF_LEDGER
  * with the reason where they cannot. */
 enum df_status engine_allows_undo(const struct jobspec *job,
+                                  struct df_error *err) DF_MUST_CHECK;
+
+/* Whether a view of this job can know the directory of its documents
+ * (state/settings.h): DF_USAGE with the reason where it cannot. */
+enum df_status engine_allows_base(const struct jobspec *job,
                                   struct df_error *err) DF_MUST_CHECK;
 
 /* Checks the options of the view that are not the job's own (window=,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "runtime/application.h"
+#include "runtime/base.h"
 #include "runtime/plan.h"
 
 /* Whether a ledger entry is of a batch that the documents contain. */
@@ -141,6 +141,7 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
         return status;
     }
     a.batch = &documents;
+    a.survivors.known = base_is_possible(job);
     a.started = clock_mark();
     status = application_init(&a, err);
     if (status == DF_OK) {

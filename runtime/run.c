@@ -5,14 +5,26 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "runtime/application.h"
+#include "runtime/base.h"
 #include "runtime/fold_apply.h"
 #include "runtime/forecast.h"
 #include "runtime/outcome_files.h"
 #include "runtime/plan.h"
 #include "state/compact.h"
 
+/* All batches under all paths, in natural order of their names. */
+struct queue {
+    struct batch_list *lists; /* one per path given */
+    size_t list_count;
+    struct queued {
+        const char *name;
+        const char *path;
+    } * batches;
+    size_t count;
+};
+
 struct run {
+    const struct queue *queue;
     struct view *v;
     const struct jobspec *job;
     const struct engine_options *options;
@@ -64,16 +76,33 @@ static enum df_status compact(const struct run *r, const struct batch *batch,
     return DF_OK;
 }
 
+/* Why it was not rebuilt from the base, after all. */
+static void report_remark(const struct run *r, const struct batch *batch,
+                          const struct base *base)
+{
+    if (base->remark.len > 0) {
+        r->report(r->ctx, &(struct engine_report){
+                              .outcome = ENGINE_LISTED,
+                              .name = batch->name,
+                              .remark = (const char *)base->remark.data,
+                          });
+    }
+}
+
 static enum df_status apply_and_report(const struct run *r,
                                        struct batch *batch,
                                        const struct plan *plan,
+                                       struct base *base,
                                        struct clock_mark started)
 {
+    enum install_method method = r->options->method;
     struct application a = {
         .v = r->v,
         .job = r->job,
         .options = r->options,
         .batch = batch,
+        .base = base->is_used ? base : NULL,
+        .method = method == INSTALL_REBUILD ? INSTALL_AUTO : method,
         .raises_high = plan->raises_high,
         .started = started,
     };
@@ -83,6 +112,7 @@ static enum df_status apply_and_report(const struct run *r,
         status = application_apply(&a, r->err);
     }
     if (status == DF_OK) {
+        report_remark(r, batch, base);
         report_batch(r, ENGINE_APPLIED, batch, &a.entry,
                      a.quarantine.len > 0 ? (char *)a.quarantine.data : NULL);
         status = compact(r, batch, &a.entry);
@@ -93,7 +123,7 @@ static enum df_status apply_and_report(const struct run *r,
 
 /* Says what would become of a new batch: its content may be a repeat. */
 static enum df_status try_dry(const struct run *r, struct snapshot *s,
-                              struct batch *batch)
+                              struct batch *batch, struct base *base)
 {
     struct engine_forecast forecast;
     struct hash128 digest;
@@ -107,10 +137,12 @@ static enum df_status try_dry(const struct run *r, struct snapshot *s,
         status = plan_check_content(s, batch, digest, r->options, r->err);
     }
     if (status == DF_OK) {
-        status = forecast_batch(r->v, s, batch, r->options, &forecast, &known,
-                                r->err);
+        status = forecast_batch(r->v, s, batch, r->options,
+                                base->is_used ? &base->after : NULL, &forecast,
+                                &known, r->err);
     }
     if (status == DF_OK) {
+        report_remark(r, batch, base);
         r->report(r->ctx, &(struct engine_report){
                               .outcome = ENGINE_WOULD_APPLY,
                               .name = batch->name,
@@ -123,9 +155,42 @@ static enum df_status try_dry(const struct run *r, struct snapshot *s,
     return status;
 }
 
-static enum df_status run_scanned(const struct run *r, struct batch *batch,
-                                  struct clock_mark started)
+/* Whether all that come behind it are in the ledger. */
+static enum df_status is_last(const struct run *r, struct snapshot *s,
+                              size_t at, bool *last)
 {
+    enum df_status status = DF_OK;
+
+    *last = true;
+    for (size_t i = r->queue->count; status == DF_OK && *last && i > at + 1;
+         i--) {
+        const char *name = r->queue->batches[i - 1].name;
+        struct ledger_entry e;
+
+        status = snapshot_ledger_by_name(s, bytes_of_string(name), &e, last,
+                                         r->err);
+    }
+    return status;
+}
+
+static enum df_status plan_base(const struct run *r, struct snapshot *s,
+                                const struct batch *batch, size_t at,
+                                struct base *base)
+{
+    struct base_ask ask = { .v = r->v,
+                            .snapshot = s,
+                            .job = r->job,
+                            .batch = batch,
+                            .options = r->options };
+    enum df_status status = is_last(r, s, at, &ask.is_last);
+
+    return status == DF_OK ? base_plan(base, &ask, r->err) : status;
+}
+
+static enum df_status run_scanned(const struct run *r, struct batch *batch,
+                                  size_t at, struct clock_mark started)
+{
+    struct base base = { 0 };
     struct snapshot *s;
     struct plan plan;
     bool apply_it;
@@ -144,15 +209,21 @@ static enum df_status run_scanned(const struct run *r, struct batch *batch,
                          : &plan.entry,
                      NULL);
     }
-    if (apply_it && r->options->dry_run) {
-        status = try_dry(r, s, batch);
-        apply_it = false;
+    if (apply_it) {
+        status = plan_base(r, s, batch, at, &base);
+    }
+    if (status == DF_OK && apply_it && r->options->dry_run) {
+        status = try_dry(r, s, batch, &base);
     }
     snapshot_close(s);
-    return apply_it ? apply_and_report(r, batch, &plan, started) : status;
+    if (status == DF_OK && apply_it && !r->options->dry_run) {
+        status = apply_and_report(r, batch, &plan, &base, started);
+    }
+    base_fini(&base);
+    return status;
 }
 
-static enum df_status run_path(const struct run *r, const char *path)
+static enum df_status run_at(const struct run *r, size_t at)
 {
     struct clock_mark started = clock_mark();
     struct batch batch;
@@ -161,24 +232,13 @@ static enum df_status run_path(const struct run *r, const char *path)
     if (r->options->stop != NULL && *r->options->stop != 0) {
         return error_set(r->err, DF_INTERRUPTED, "interrupted");
     }
-    status = batch_scan(&batch, path, r->err);
+    status = batch_scan(&batch, r->queue->batches[at].path, r->err);
     if (status == DF_OK) {
-        status = run_scanned(r, &batch, started);
+        status = run_scanned(r, &batch, at, started);
         batch_fini(&batch);
     }
     return status;
 }
-
-/* All batches under all paths, in natural order of their names. */
-struct queue {
-    struct batch_list *lists; /* one per path given */
-    size_t list_count;
-    struct queued {
-        const char *name;
-        const char *path;
-    } * batches;
-    size_t count;
-};
 
 static int compare_queued(const void *a, const void *b)
 {
@@ -271,13 +331,14 @@ enum df_status engine_run(struct view *v, const struct jobspec *job,
                           engine_report_fn *report, void *ctx,
                           struct df_error *err)
 {
-    struct run r = { .v = v,
+    struct queue q;
+    struct run r = { .queue = &q,
+                     .v = v,
                      .job = job,
                      .options = options,
                      .report = report,
                      .ctx = ctx,
                      .err = err };
-    struct queue q;
     enum df_status status = begin(&r);
 
     if (status != DF_OK) {
@@ -286,7 +347,7 @@ enum df_status engine_run(struct view *v, const struct jobspec *job,
     status = queue_init(&q, &r, paths, n);
 
     for (size_t i = 0; status == DF_OK && i < q.count; i++) {
-        status = run_path(&r, q.batches[i].path);
+        status = run_at(&r, i);
     }
     queue_fini(&q);
     return status;

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "runtime/application.h"
+#include "runtime/survivors.h"
 
 static const char program[] = "deltafold " DELTAFOLD_VERSION;
 
@@ -117,7 +118,8 @@ static enum df_status find_batch(struct snapshot *s, const char *batch,
     return redo ? check_redo(s, e, err) : check_undo(s, e, err);
 }
 
-static enum df_status plan(struct keeping *k, struct view *v,
+static enum df_status plan(struct keeping *k,
+                           struct ledger_survivors *survivors, struct view *v,
                            const char *batch, bool redo, struct buf *name,
                            struct df_error *err)
 {
@@ -134,6 +136,12 @@ static enum df_status plan(struct keeping *k, struct view *v,
     }
     if (status == DF_OK) {
         status = keeping_undo(k, s, e.seq, redo, err);
+    }
+    if (status == DF_OK) {
+        status = survivors_before(survivors, s, err);
+    }
+    if (status == DF_OK) {
+        status = survivors_undo(survivors, s, e.seq, redo, err);
     }
     snapshot_close(s);
     return status;
@@ -180,7 +188,7 @@ enum df_status engine_undo(struct view *v, const struct jobspec *job,
     *entry = (struct ledger_entry){ .kind = redo ? LEDGER_REDO : LEDGER_UNDO,
                                     .program = bytes_of_string(program) };
     if (status == DF_OK) {
-        status = plan(&k, v, batch, redo, name, err);
+        status = plan(&k, &entry->survivors, v, batch, redo, name, err);
     }
     if (status == DF_OK) {
         keeping_fill(&k, entry);

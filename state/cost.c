@@ -15,6 +15,7 @@
 #define SEEK_ROW_US 0.35     /* find a row's entry and add to it */
 #define DIRTY_PAGE_US 20.0   /* copy a page, free the old one, write it */
 #define REWRITE_ROW_US 0.045 /* read a row of the table and pack it again */
+#define COMPARE_ROW_US 0.05  /* read a row of the table beside a new one */
 #define STORE_ROW_US 0.06    /* add a row to a stored run */
 #define MERGE_ROW_US 0.12    /* merge a row of stored runs once */
 #define MERGES 2.0           /* so often before it is folded */
@@ -63,6 +64,14 @@ static double overwrite_us(const struct cost_features *f)
            f->overlay_rows * MERGE_ROW_US;
 }
 
+/* Rows are compared with those to be, and then all written anew. */
+static double rebuild_us(const struct cost_features *f)
+{
+    double rows = f->view_rows + f->overlay_rows;
+
+    return overwrite_us(f) + rows * COMPARE_ROW_US;
+}
+
 double cost_model(const struct cost_features *f, enum install_method m)
 {
     double us = f->run_rows * TAKE_ROW_US;
@@ -74,6 +83,8 @@ double cost_model(const struct cost_features *f, enum install_method m)
         us += increment_us(f);
     } else if (m == INSTALL_OVERWRITE) {
         us += overwrite_us(f);
+    } else if (m == INSTALL_REBUILD) {
+        us += rebuild_us(f);
     }
     return COMMIT_US + us / (f->lanes > 0 ? f->lanes : 1);
 }

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "state/settings.h"
 #include "state/snapshot_internal.h"
 
 /* ---- how much is kept ---- */
@@ -20,39 +21,19 @@ enum df_status snapshot_keep(struct snapshot *s, uint64_t *keep,
                              struct df_error *err)
 {
     struct bytes text;
-    enum df_status status = meta_text_load(s->txns[0], "keep", &text, err);
+    enum df_status status = snapshot_setting(s, SETTING_KEEP, &text, err);
 
     *keep = status == DF_OK && text.len == 8 ? load_be64(text.data) : 0;
     return status;
 }
 
-static enum df_status store_keep(struct store *s, uint64_t keep,
-                                 struct df_error *err)
-{
-    struct store_txn *t;
-    enum df_status status = store_begin(&t, s, STORE_WRITE, err);
-
-    if (status != DF_OK) {
-        return status;
-    }
-    status = keep_store(t, keep, err);
-    if (status != DF_OK) {
-        store_abort(t);
-        return status;
-    }
-    return store_commit(t, err);
-}
-
 enum df_status view_set_keep(struct view *v, uint64_t keep,
                              struct df_error *err)
 {
-    enum df_status status;
+    uint8_t raw[8];
 
-    do {
-        status = store_keep(v->stores[0], keep, err);
-    } while (status != DF_OK &&
-             store_grow_if_full(v->stores[0], &status, err));
-    return status;
+    store_be64(raw, keep);
+    return view_set(v, SETTING_KEEP, bytes_of(raw, sizeof raw), err);
 }
 
 /* ---- what is kept ---- */

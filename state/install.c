@@ -160,6 +160,20 @@ static enum df_status prepare_overwrite(struct work *w, unsigned i,
     return status;
 }
 
+/* What a rebuild amounts to: its runs are all rows there are to be. */
+static enum df_status open_difference(struct work *w, unsigned i,
+                                      struct df_error *err)
+{
+    struct shard_work *s = &w->shard[i];
+    enum df_status status =
+        difference_open(&s->difference, s->store, s->fold.shape, &s->state,
+                        w->b->shards[i].run, err);
+
+    s->run = s->difference.run;
+    s->fold.run = s->run;
+    return status;
+}
+
 static enum df_status prepare_fold(struct work *w, unsigned i,
                                    struct df_error *err)
 {
@@ -168,6 +182,9 @@ static enum df_status prepare_fold(struct work *w, unsigned i,
 
     if (overwrite || w->from_kept) {
         status = shard_clear_undecided(w->shard[i].store, overwrite, err);
+    }
+    if (status == DF_OK && w->b->method == INSTALL_REBUILD) {
+        status = open_difference(w, i, err);
     }
     if (status == DF_OK) {
         status = open_effects(w, i, err);
@@ -190,6 +207,7 @@ static enum df_status try_prepare(struct work *w, unsigned i,
                                             : prepare_fold(w, i, err);
     }
     shard_effects_close(&s->effects);
+    difference_close(&s->difference);
     return status;
 }
 
@@ -205,6 +223,7 @@ void install_begin_shard(struct work *w, unsigned i)
         .negatives = &s->negatives,
         .stop = w->b->stop,
     };
+    s->run = s->fold.run;
     s->deferred = 0;
     s->too_great = false;
 }

@@ -37,7 +37,9 @@ enum { INSTALL_NEGATIVES_MAX = 10000 };
 void install_negatives_fini(struct install_negatives *n);
 
 struct install_batch {
-    enum install_method method;   /* INCREMENT, OVERWRITE, DEFER or AUTO. What
+    enum install_method method;   /* any. REBUILD: the runs are all rows that
+            there are to be, and what the batch amounted to is what they differ
+            by from those that are there. What
             the view or `memory` does not allow becomes an overwrite: an
             increment that would dirty too many pages, a deferred run whose sums
             might not fit unseen, and all that comes into an empty view */

@@ -17,7 +17,7 @@ enum df_status install_store_run(struct work *w, unsigned i,
     struct shard_work *s = &w->shard[i];
     const struct runs_put put = { .shape = s->fold.shape,
                                   .seq = s->state.seq + 1,
-                                  .run = w->b->shards[i].run,
+                                  .run = s->run,
                                   .chunk = install_chunk(w),
                                   .keep = w->b->keep,
                                   .stop = w->b->stop };

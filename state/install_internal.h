@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "state/commit.h"
+#include "state/difference.h"
 
 /* LMDB would write dirty pages out and read them back above 131,071 of them;
  * chunks of an overwrite are between these. */
@@ -19,7 +20,9 @@ struct shard_work {
     struct store_txn *t;      /* open between prepare and commit, or NULL */
     struct shard_state state; /* before the batch */
     struct run_writer *writer;
-    struct kept_run kept; /* the batch's own run, where it is stored */
+    struct kept_run kept;         /* the batch's own run, where it is stored */
+    struct run_source *run;       /* the batch's own; NULL: it has none */
+    struct difference difference; /* is that, where it is a rebuild */
     struct shard_effects effects;
     struct install_negatives negatives;
     struct fold fold;
@@ -35,7 +38,8 @@ struct work {
     unsigned shards;
     uint64_t memory; /* for dirty pages, per shard */
     bool decided;
-    enum install_method method; /* INCREMENT, OVERWRITE or DEFER */
+    enum install_method method; /* INCREMENT, OVERWRITE or DEFER; a rebuild
+                                   is an overwrite from here on */
     bool from_kept;             /* what is folded comes from kept runs */
     bool at_once;               /* DEFER: small, by install_at_once */
     struct pending pending;

@@ -193,6 +193,9 @@ static enum install_method allowed(const struct work *w,
 {
     enum install_method m = w->b->method;
 
+    if (m == INSTALL_REBUILD) {
+        return m;
+    }
     if (sight->empty) {
         return INSTALL_OVERWRITE;
     }
@@ -289,7 +292,8 @@ enum df_status install_plan(struct work *w)
         return status;
     }
     choice = choose(w, &sight, &fit);
-    w->method = choice.method;
+    w->method =
+        choice.method == INSTALL_REBUILD ? INSTALL_OVERWRITE : choice.method;
     e->seq = w->shard[0].state.seq + 1;
     e->kept = w->b->keep;
     e->method = choice.method;
@@ -316,7 +320,7 @@ static enum df_status forecast(struct work *w, double run_rows,
     if (status != DF_OK) {
         return status;
     }
-    f->run_rows = run_rows;
+    f->run_rows = w->b->method == INSTALL_REBUILD ? f->view_rows : run_rows;
     f->run_bytes = f->view_rows > 0
                        ? run_rows * f->leaf_pages * f->page_size / f->view_rows
                        : 0;

@@ -85,7 +85,8 @@ enum {
     NUMBERS = sizeof numbers / sizeof numbers[0],
     OTHERS = 10, /* pairs that put_others writes */
     HISTORY = 6, /* and put_history */
-    CLOCK_PARTS = 7
+    CLOCK_PARTS = 7,
+    SURVIVORS_PARTS = 3
 };
 
 /* ---- effects ---- */
@@ -202,6 +203,14 @@ static bool put_outcomes(struct buf *out, const struct ledger_entry *e)
            codec_put_uint(out, e->outcomes_token);
 }
 
+static bool put_survivors(struct buf *out, const struct ledger_survivors *s)
+{
+    return codec_put_text(out, "surv") &&
+           codec_put_array(out, SURVIVORS_PARTS) &&
+           codec_put_int(out, s->files) && codec_put_int(out, s->bytes) &&
+           put_hash(out, s->digest);
+}
+
 /* Written where there is something to say: a view that keeps no runs has
  * entries as short as ever. */
 static bool put_history(struct buf *out, const struct ledger_entry *e)
@@ -219,15 +228,16 @@ bool ledger_entry_encode(const struct ledger_entry *e, struct buf *out)
 {
     bool has_outcomes = e->outcomes.len > 0;
     unsigned more = has_history(e) ? HISTORY : 0;
-    bool ok =
-        codec_put_map(out, NUMBERS + OTHERS + more + (has_clock(e) ? 1u : 0u) +
-                               (has_outcomes ? 2u : 0u));
+    bool ok = codec_put_map(
+        out, NUMBERS + OTHERS + more + (has_clock(e) ? 1u : 0u) +
+                 (e->survivors.known ? 1u : 0u) + (has_outcomes ? 2u : 0u));
 
     for (size_t i = 0; ok && i < NUMBERS; i++) {
         ok = put_number(out, e, &numbers[i]);
     }
     return ok && put_others(out, e) && (more == 0 || put_history(out, e)) &&
            (!has_clock(e) || put_clock(out, &e->clock)) &&
+           (!e->survivors.known || put_survivors(out, &e->survivors)) &&
            (!has_outcomes || put_outcomes(out, e));
 }
 
@@ -313,6 +323,16 @@ static bool get_clock(struct codec_reader *in, struct df_clock *c)
            codec_get_int(in, &c->latest) && codec_get_int(in, &c->earliest);
 }
 
+static bool get_survivors(struct codec_reader *in, struct ledger_survivors *s)
+{
+    uint32_t n;
+
+    s->known = true;
+    return codec_get_array(in, &n) && n == SURVIVORS_PARTS &&
+           codec_get_int(in, &s->files) && codec_get_int(in, &s->bytes) &&
+           get_hash(in, &s->digest);
+}
+
 static bool key_is(struct bytes key, const char *text)
 {
     return bytes_equal(key, bytes_of_string(text));
@@ -388,6 +408,9 @@ static bool get_other(struct codec_reader *in, struct bytes key,
     }
     if (key_is(key, "clock")) {
         return get_clock(in, &e->clock);
+    }
+    if (key_is(key, "surv")) {
+        return get_survivors(in, &e->survivors);
     }
     if (key_is(key, "out")) {
         return codec_get_bytes(in, &e->outcomes);

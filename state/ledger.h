@@ -44,6 +44,19 @@ struct ledger_file {
     struct hash128 hash;
 };
 
+/*
+ * The documents of a view, told without a list of them: sums over the files
+ * that were inserted, less those that were deleted. A directory whose sums
+ * are the same holds the survivors, and nothing else does (runtime's
+ * survivors.h).
+ */
+struct ledger_survivors {
+    bool known; /* false: some entry before did not say; the rest is zero */
+    int64_t files;
+    int64_t bytes;         /* on disk */
+    struct hash128 digest; /* of ids, lengths and contents */
+};
+
 /* Everything about one application. Times in microseconds. A zeroed entry is
  * valid to fill. `name` is borrowed from whoever filled it. */
 struct ledger_entry {
@@ -56,12 +69,13 @@ struct ledger_entry {
     uint64_t inserted; /* documents */
     uint64_t deleted;
     uint64_t quarantined;
-    uint64_t records;         /* of archives (WARC) ... */
-    uint64_t records_skipped; /* ... that were no documents */
-    uint64_t input_bytes;     /* on disk */
-    uint64_t pairs;           /* emitted by map */
-    uint64_t run_rows;        /* left after reduce */
-    bool rows_seen;           /* the method saw the three below */
+    uint64_t records;                  /* of archives (WARC) ... */
+    uint64_t records_skipped;          /* ... that were no documents */
+    uint64_t input_bytes;              /* on disk */
+    uint64_t pairs;                    /* emitted by map */
+    uint64_t run_rows;                 /* left after reduce */
+    struct ledger_survivors survivors; /* after the entry */
+    bool rows_seen;                    /* the method saw the three below */
     uint64_t rows_added;
     uint64_t rows_changed;
     uint64_t rows_removed;

@@ -1,5 +1,7 @@
 #include "state/meta.h"
 
+#include "state/settings.h"
+
 /* Where each member of a shard's state lies; big-endian. */
 enum {
     AT_SEQ = 0,
@@ -175,13 +177,23 @@ static enum df_status having_store(struct store_txn *t,
     return meta_text_store(t, "having", bytes_of(v, sizeof v), err);
 }
 
-enum df_status keep_store(struct store_txn *t, uint64_t keep,
-                          struct df_error *err)
+/* What init says; later it is view_set that does. */
+static enum df_status settings_store(struct store_txn *t,
+                                     const struct view_definition *d,
+                                     struct df_error *err)
 {
+    enum df_status status = DF_OK;
     uint8_t raw[8];
 
-    store_be64(raw, keep);
-    return meta_text_store(t, "keep", bytes_of(raw, sizeof raw), err);
+    store_be64(raw, d->keep);
+    if (d->keep > 0) {
+        status =
+            meta_text_store(t, SETTING_KEEP, bytes_of(raw, sizeof raw), err);
+    }
+    if (status == DF_OK && d->base.len > 0) {
+        status = meta_text_store(t, SETTING_BASE, d->base, err);
+    }
+    return status;
 }
 
 enum df_status definition_load(struct store_txn *t, struct view_definition *d,
@@ -233,8 +245,8 @@ enum df_status definition_store(struct store_txn *t,
     if (status == DF_OK) {
         status = wide_store(t, d->shape.wide, err);
     }
-    if (status == DF_OK && shard == 0 && d->keep > 0) {
-        status = keep_store(t, d->keep, err);
+    if (status == DF_OK && shard == 0) {
+        status = settings_store(t, d, err);
     }
     if (status == DF_OK && d->having.is_set) {
         status = having_store(t, &d->having, err);

@@ -10,7 +10,7 @@
  *   "compact_us"  time compaction took since the last entry; shard 0
  *   "having"      what readers are shown: component (8 bits), least value
  *                 (64); every shard, where it is set
- *   "keep"        how many entries' runs are kept, 64 bits; shard 0
+ *   "keep", "base"   settings.h; shard 0
  */
 #ifndef STATE_META_H
 #define STATE_META_H
@@ -66,10 +66,6 @@ enum df_status meta_number_load(struct store_txn *t, const char *name,
 enum df_status meta_number_store(struct store_txn *t, const char *name,
                                  uint64_t number,
                                  struct df_error *err) DF_MUST_CHECK;
-
-/* "keep". */
-enum df_status keep_store(struct store_txn *t, uint64_t keep,
-                          struct df_error *err) DF_MUST_CHECK;
 
 /* The definition as stored: shape, number of shards and generation before
  * the text. load's text is borrowed from the transaction. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "state/commit.h"
 #include "state/inbox.h"
+#include "state/settings.h"
 
 /* Entries copied per transaction: bounds the dirty pages. */
 enum { COPY_ENTRIES = 256 };
@@ -206,25 +207,6 @@ static void sum_up(struct rebuild *r)
     }
 }
 
-/* What is to be kept from now on; runs from before are gone. */
-static enum df_status copy_keep(struct rebuild *r, struct store_txn *to)
-{
-    struct store_txn *from;
-    struct bytes keep;
-    enum df_status status =
-        store_begin(&from, r->v->stores[0], STORE_READ, r->err);
-
-    if (status != DF_OK) {
-        return status;
-    }
-    status = meta_text_load(from, "keep", &keep, r->err);
-    if (status == DF_OK && keep.len > 0) {
-        status = meta_text_store(to, "keep", keep, r->err);
-    }
-    store_abort(from);
-    return status;
-}
-
 static enum df_status advance(struct rebuild *r, unsigned i,
                               const struct ledger_record *record)
 {
@@ -249,7 +231,8 @@ static enum df_status advance(struct rebuild *r, unsigned i,
         status = meta_text_store(t, "covered", r->how->covered, r->err);
     }
     if (status == DF_OK && i == 0) {
-        status = copy_keep(r, t);
+        /* What is to be kept from now on; runs from before are gone. */
+        status = settings_copy(t, r->v->stores[0], r->err);
     }
     if (status != DF_OK) {
         store_abort(t);

@@ -37,7 +37,8 @@ struct view_definition {
     struct row_shape shape;
     unsigned shards; /* 1 to VIEW_SHARDS_MAX */
     struct view_having having;
-    uint64_t keep; /* for init alone: see view_set_keep */
+    uint64_t keep;     /* for init alone, like base: see settings.h */
+    struct bytes base; /* empty: none */
 };
 
 /* Makes an empty view in a directory that does not exist or is empty. The

@@ -9,6 +9,7 @@
 
 #include "state/compact.h"
 #include "state/history.h"
+#include "state/settings.h"
 #include "state/view_internal.h"
 
 enum { LOCK_WAIT = 5 };
@@ -86,6 +87,9 @@ static void note(void *ctx, const struct engine_report *r)
         (void)snprintf(k->quarantine, sizeof k->quarantine, "%s",
                        r->quarantine);
     }
+    if (r->remark != NULL) {
+        (void)snprintf(k->remark, sizeof k->remark, "%s", r->remark);
+    }
     if (k->reported != NULL) {
         k->reported(k->reported_ctx);
     }
@@ -98,6 +102,7 @@ enum df_status kept_run(struct kept_view *k, const char *path)
 
     memset(k->outcomes, 0, sizeof k->outcomes);
     k->quarantine[0] = '\0';
+    k->remark[0] = '\0';
     status = engine_run(v, &k->job, &path, 1, &k->options, note, k, &k->err);
     view_close(v);
     return status;
@@ -134,6 +139,15 @@ void kept_keep(struct kept_view *k, uint64_t entries)
     struct view *v = open_view(k, VIEW_WRITE);
 
     kept_must(view_set_keep(v, entries, &k->err), k);
+    view_close(v);
+}
+
+void kept_base(struct kept_view *k, const char *directory)
+{
+    struct view *v = open_view(k, VIEW_WRITE);
+
+    kept_must(view_set(v, SETTING_BASE, bytes_of_string(directory), &k->err),
+              k);
     view_close(v);
 }
 

@@ -27,9 +27,10 @@ struct kept_view {
     struct engine_options options;
 
     /* Of the last run. */
-    unsigned outcomes[KEPT_OUTCOMES]; /* how many batches had each */
-    struct ledger_entry applied;      /* the last; without its strings */
-    char quarantine[INPUT_TREE_PATH]; /* of the last that had one */
+    unsigned outcomes[KEPT_OUTCOMES];     /* how many batches had each */
+    struct ledger_entry applied;          /* the last; without its strings */
+    char quarantine[INPUT_TREE_PATH];     /* of the last that had one */
+    char remark[sizeof(struct df_error)]; /* the last that there was */
     struct df_error err;
 
     void (*reported)(void *ctx); /* after each batch; may be NULL */
@@ -52,6 +53,8 @@ enum df_status kept_rebuild(struct kept_view *k, const char *documents,
 /* Takes a batch out, or (redo) puts it back. */
 enum df_status kept_undo(struct kept_view *k, const char *batch, bool redo);
 void kept_keep(struct kept_view *k, uint64_t entries);
+/* Where the documents lie that a batch leaves. */
+void kept_base(struct kept_view *k, const char *directory);
 /* Compares; shows the first difference, if it is not expected. */
 enum df_status kept_verify(struct kept_view *k, const char *directory,
                            bool deltas);

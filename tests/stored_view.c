@@ -78,9 +78,23 @@ static void on_applied(struct stored *s)
     rows_source_reset(&s->run);
 }
 
+/* What the method is given: the run, or all rows there are to be. */
+static void make_rows(const struct stored *s, struct rows_source *rows)
+{
+    *rows = (struct rows_source){ .shape = s->shape,
+                                  .before = s->run.before,
+                                  .before_ctx = s->run.before_ctx };
+    rows_source_add_all(rows, &s->run, 1);
+    if (s->method == INSTALL_REBUILD) {
+        rows_source_add_all(rows, &s->model, 1);
+    }
+    rows_source_order(rows, ROWS_BY_HEAD);
+}
+
 static enum df_status install(struct stored *s, struct view *v,
                               const char *name)
 {
+    struct rows_source rows;
     struct rows_source parts[VIEW_SHARDS_MAX];
     struct install_shard shards[VIEW_SHARDS_MAX] = { 0 };
     struct install_batch b = { .method = s->method,
@@ -101,8 +115,9 @@ static enum df_status install(struct stored *s, struct view *v,
                                       .name = bytes_of_string(name),
                                       .program = bytes_of_string("test") };
     s->entry.digest = hash128(s->entry.name, 7);
+    make_rows(s, &rows);
     for (unsigned i = 0; i < s->shards; i++) {
-        rows_source_of_shard(&s->run, s->shards, i, &parts[i]);
+        rows_source_of_shard(&rows, s->shards, i, &parts[i]);
         shards[i] = (struct install_shard){
             .run = &parts[i].source,
             .rows_bound = parts[i].count + s->more_rows,
@@ -114,6 +129,7 @@ static enum df_status install(struct stored *s, struct view *v,
     for (unsigned i = 0; i < s->shards; i++) {
         rows_source_fini(&parts[i]);
     }
+    rows_source_fini(&rows);
     return status;
 }
 

@@ -65,14 +65,16 @@ static void random_run(struct stored *s, size_t n, unsigned *seed)
     }
 }
 
-static const enum install_method methods[] = { INSTALL_INCREMENT,
-                                               INSTALL_OVERWRITE,
-                                               INSTALL_DEFER, INSTALL_DEFER,
-                                               INSTALL_AUTO };
+static const enum install_method methods[] = {
+    INSTALL_INCREMENT, INSTALL_OVERWRITE, INSTALL_DEFER,
+    INSTALL_DEFER,     INSTALL_REBUILD,   INSTALL_AUTO
+};
+enum { METHODS = sizeof methods / sizeof methods[0] };
 
 static void choose(struct stored *s, unsigned *seed)
 {
-    s->method = methods[rand_r(seed) % 5];
+    s->method = methods[(unsigned)rand_r(seed) % METHODS];
+    s->keep = rand_r(seed) % 3 == 0;
     s->threads = 1 + (unsigned)rand_r(seed) % 8;
     s->memory = (size_t)1 << (10 + rand_r(seed) % 18);
     store_set_map_step(rand_r(seed) % 2 == 0 ? 0 : 16384);
@@ -196,27 +198,40 @@ static bool listed(const struct install_negatives *n, const char *key)
     return false;
 }
 
+static void one_way(void (*check)(struct stored *s),
+                    enum install_method method)
+{
+    for (unsigned shards = 1; shards <= 3; shards += 2) {
+        struct stored s;
+
+        stored_open(&s, plain, shards);
+        s.method = method;
+        s.threads = 2;
+        fill(&s);
+        check(&s);
+        rows_source_reset(&s.run);
+        stored_check(&s);
+        s.stop = NULL;
+        s.run.before = NULL;
+        rows_source_add_text(&s.run, "dog", -4);
+        assert_int_equal(stored_apply(&s, "after"), DF_OK);
+        stored_check(&s);
+        stored_close(&s);
+    }
+}
+
+/* From the run alone. */
 static void each_way(void (*check)(struct stored *s))
 {
-    for (int method = INSTALL_INCREMENT; method <= INSTALL_DEFER; method++) {
-        for (unsigned shards = 1; shards <= 3; shards += 2) {
-            struct stored s;
+    one_way(check, INSTALL_INCREMENT);
+    one_way(check, INSTALL_OVERWRITE);
+    one_way(check, INSTALL_DEFER);
+}
 
-            stored_open(&s, plain, shards);
-            s.method = (enum install_method)method;
-            s.threads = 2;
-            fill(&s);
-            check(&s);
-            rows_source_reset(&s.run);
-            stored_check(&s);
-            s.stop = NULL;
-            s.run.before = NULL;
-            rows_source_add_text(&s.run, "dog", -4);
-            assert_int_equal(stored_apply(&s, "after"), DF_OK);
-            stored_check(&s);
-            stored_close(&s);
-        }
-    }
+static void every_way(void (*check)(struct stored *s))
+{
+    each_way(check);
+    one_way(check, INSTALL_REBUILD);
 }
 
 static void check_negatives(struct stored *s)
@@ -236,7 +251,7 @@ static void check_negatives(struct stored *s)
 static void test_negatives_are_refused(void **state)
 {
     (void)state;
-    each_way(check_negatives);
+    every_way(check_negatives);
 }
 
 static void test_negatives_are_allowed(void **state)
@@ -322,7 +337,7 @@ static void check_stop(struct stored *s)
 static void test_stop(void **state)
 {
     (void)state;
-    each_way(check_stop);
+    every_way(check_stop);
 }
 
 static enum df_status break_off(void *ctx, size_t next, struct df_error *err)
@@ -347,7 +362,7 @@ static void check_failing_source(struct stored *s)
 static void test_failing_source(void **state)
 {
     (void)state;
-    each_way(check_failing_source);
+    every_way(check_failing_source);
 }
 
 /* ---- the ledger ---- */

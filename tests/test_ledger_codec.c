@@ -68,6 +68,13 @@ static struct ledger_entry random_entry(struct bytes name)
     for (size_t i = 0; i < DF_COUNTERS_MAX; i++) {
         e.counters[i] = random_number();
     }
+    if (next_random() % 2 == 0) {
+        e.survivors =
+            (struct ledger_survivors){ .known = true,
+                                       .files = (int64_t)random_number(),
+                                       .bytes = -(int64_t)random_number(),
+                                       .digest = random_hash() };
+    }
     return e;
 }
 
@@ -140,6 +147,14 @@ static void same_results(const struct ledger_entry *a,
     assert_true(bytes_equal(a->program, b->program));
 }
 
+static void same_survivors(const struct ledger_survivors *a,
+                           const struct ledger_survivors *b)
+{
+    assert_true(a->known == b->known);
+    assert_true(a->files == b->files && a->bytes == b->bytes);
+    assert_true(hash128_equal(a->digest, b->digest));
+}
+
 static void same_entry(const struct ledger_entry *a,
                        const struct ledger_entry *b)
 {
@@ -153,6 +168,7 @@ static void same_entry(const struct ledger_entry *a,
     assert_true(a->pairs == b->pairs && a->run_rows == b->run_rows);
     same_results(a, b);
     same_history(a, b);
+    same_survivors(&a->survivors, &b->survivors);
 }
 
 static void random_entries_come_back(void **state)

@@ -73,10 +73,10 @@ static void options_are_checked_and_canonical(void **state)
           "unicode|ascii|whitespace" },
         { { "lang=de" },
           "unknown option 'lang': wordcount has case, ngram, tokenizer, "
-          "format, content, id, window, slide, interval, having, keep" },
+          "format, content, id, window, slide, interval, having, keep, base" },
         { { "=x" },
           "unknown option '': wordcount has case, ngram, tokenizer, "
-          "format, content, id, window, slide, interval, having, keep" },
+          "format, content, id, window, slide, interval, having, keep, base" },
         { { "case" }, "'case' is not of the form NAME=VALUE" },
         { { "case=keep", "case=keep" }, "option 'case' is given twice" },
     };
@@ -192,7 +192,7 @@ static void formats_of_records(void **state)
           2 },
         { { "content=x" },
           "unknown option 'content': records has format, window, slide, "
-          "interval, having, keep",
+          "interval, having, keep, base",
           2 },
     };
     struct buf out = { 0 };

@@ -6,6 +6,8 @@
  *           [--action=run|rebuild|compact|init|undo] [--shards=N]
  *           [--install=METHOD]
  *           [--option=NAME=VALUE]    of the view: keep=5, window=1
+ *           (with --install=rebuild the view has a base, and the first batch
+ *           is an increment)
  *           [--seeds=N] [--sticky] [--times=N] [--step=N] [--from=N]
  *           [--job=dedup]
  *
@@ -114,20 +116,32 @@ static void init_view(struct outcome *o, const char *const *env,
                       const char *directory)
 {
     char *shards = text("%u", lab.shards);
-    const char *words[] = { "wordcount", "--shards", shards, lab.option,
-                            NULL };
+    char *base = text("base=%s", lab.documents);
+    const char *words[8] = { "wordcount", "--shards", shards };
+    unsigned n = 3;
     const char *firsts[] = { "dedup",      "key=id",   "time=at",
                              "expire=300", "span=50",  "--shards",
                              shards,       lab.option, NULL };
 
+    if (lab.option != NULL) {
+        words[n++] = lab.option;
+    }
+    if (strcmp(lab.install, "rebuild") == 0) {
+        words[n++] = base;
+    }
     call(o, env, directory, "init", lab.dedup ? firsts : words);
+    free(base);
     free(shards);
 }
 
 static void run_batch(struct outcome *o, const char *const *env,
                       const char *directory, const char *batch)
 {
-    char *install = text("--install=%s", lab.install);
+    bool is_first = strcmp(batch, lab.first) == 0;
+    char *install =
+        text("--install=%s", is_first && strcmp(lab.install, "rebuild") == 0
+                                 ? "increment"
+                                 : lab.install);
     char *outcomes = text("--outcomes=%s/out", directory);
     const char *rest[] = {
         batch, install, "--threads", "2", lab.dedup ? outcomes : NULL, NULL
