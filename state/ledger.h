@@ -114,8 +114,8 @@ struct ledger_entry {
     uint64_t map_cpu_us;
     uint64_t reduce_cpu_us;
     uint64_t install_cpu_us;
-    uint64_t threads; /* that there were for the batch */
-    struct bytes program;  /* "deltafold 0.1.0" */
+    uint64_t threads;     /* that there were for the batch */
+    struct bytes program; /* "deltafold 0.1.0" */
 
     /* Fold jobs: where time stands after the batch, and the directory that
      * its outcome files were given, absolute; empty where none was asked
