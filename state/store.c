@@ -744,12 +744,6 @@ enum df_status store_cursor_insert(struct store_cursor *c, struct bytes key,
     return cursor_put(c, key, value, 0, err);
 }
 
-enum df_status store_cursor_replace(struct store_cursor *c, struct bytes key,
-                                    struct bytes value, struct df_error *err)
-{
-    return cursor_put(c, key, value, MDB_CURRENT, err);
-}
-
 enum df_status store_cursor_append(struct store_cursor *c, struct bytes key,
                                    struct bytes value, struct df_error *err)
 {
