@@ -39,9 +39,9 @@ struct ledger_file {
     bool quarantined;  /* was left out by --on-negative=quarantine */
     struct bytes path; /* below the batch directory */
     struct bytes id;
-    uint64_t length;
-    int64_t mtime;
-    struct hash128 hash;
+    uint64_t length;     /* bytes on disk */
+    int64_t mtime;       /* nanoseconds since 1970 */
+    struct hash128 hash; /* of the content */
 };
 
 /*
