@@ -1,6 +1,6 @@
 /*
- * store.h: one LMDB environment with the tables a shard needs; store.c is
- * the only user of lmdb.h.
+ * store.h: one LMDB environment with the tables a shard needs; store.c and
+ * store_cursor.c are the only users of lmdb.h.
  *
  *     store_open(&s, path, STORE_WRITE, err);
  *     do {
