@@ -1,6 +1,5 @@
 /*
- * span_grid.h: which instants are live. Pure arithmetic, after DESIGN.md
- * section 7.
+ * span_grid.h: which instants are live. Pure arithmetic.
  *
  * Time is cut into spans of length S by a grid through G = R - P, R being
  * the reference and P the period. N = ceil(P / S) spans are live: the window
