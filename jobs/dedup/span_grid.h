@@ -33,9 +33,6 @@ struct span_grid {
     int64_t max_ahead;
 };
 
-/* N * S. */
-int64_t span_grid_length(const struct span_grid *g);
-
 /* The clock as it is before the first time, where the reference is known. */
 void span_grid_begin(const struct span_grid *g, struct df_clock *clock);
 
