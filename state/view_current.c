@@ -130,7 +130,9 @@ enum df_status view_need_format(struct view *v, struct df_error *err)
 
     if (v->format < FORMAT_NOW) {
         status = view_switch(v, v->generation, err);
-        v->format = status == DF_OK ? FORMAT_NOW : v->format;
+        if (status == DF_OK) {
+            v->format = FORMAT_NOW;
+        }
     }
     return status;
 }
