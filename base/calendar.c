@@ -21,7 +21,7 @@ int64_t calendar_days_in(int64_t year, int64_t month)
 int64_t calendar_day(int64_t year, int64_t month, int64_t day)
 {
     int64_t y = month <= 2 ? year - 1 : year;
-    int64_t era = floor_div(y, ERA_YEARS);
+    int64_t era = calendar_floor_div(y, ERA_YEARS);
     int64_t of_era = y - era * ERA_YEARS;
     int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
 
@@ -32,7 +32,7 @@ int64_t calendar_day(int64_t year, int64_t month, int64_t day)
 void calendar_date(int64_t days, int64_t *year, int64_t *month, int64_t *day)
 {
     int64_t shifted = days + EPOCH_DAYS;
-    int64_t era = floor_div(shifted, ERA_DAYS);
+    int64_t era = calendar_floor_div(shifted, ERA_DAYS);
     int64_t of_era = shifted - era * ERA_DAYS;
     int64_t y =
         (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;

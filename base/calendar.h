@@ -14,8 +14,9 @@ int64_t calendar_days_in(int64_t year, int64_t month);
 int64_t calendar_day(int64_t year, int64_t month, int64_t day);
 void calendar_date(int64_t days, int64_t *year, int64_t *month, int64_t *day);
 
-/* Rounded down, not towards 0, as times before 1970 need it; b is above 0. */
-static inline int64_t floor_div(int64_t a, int64_t b)
+/* a / b, rounded down, not towards 0, as times before 1970 need it; b is above
+ * 0. */
+static inline int64_t calendar_floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0 ? 1 : 0);
 }

@@ -57,6 +57,14 @@ bool codec_put_bin(struct buf *out, struct bytes bytes)
            msgpack_pack_bin_body(&packer, bytes.data, bytes.len) == 0;
 }
 
+bool codec_put_hash(struct buf *out, struct hash128 hash)
+{
+    uint8_t raw[HASH128_SIZE];
+
+    hash128_store(raw, hash);
+    return codec_put_bin(out, bytes_of(raw, sizeof raw));
+}
+
 bool codec_put_uint(struct buf *out, uint64_t v)
 {
     msgpack_packer packer = packer_to(out);
@@ -230,6 +238,17 @@ bool codec_get_bytes(struct codec_reader *r, struct bytes *bytes)
     }
     *bytes = bytes_of(r->in.data + r->at, head.count);
     r->at += head.count;
+    return true;
+}
+
+bool codec_get_hash(struct codec_reader *r, struct hash128 *hash)
+{
+    struct bytes raw;
+
+    if (!codec_get_bytes(r, &raw) || raw.len != HASH128_SIZE) {
+        return fail(r);
+    }
+    *hash = hash128_load(raw.data);
     return true;
 }
 

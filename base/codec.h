@@ -26,6 +26,7 @@
 #define BASE_CODEC_H
 
 #include "base/buf.h"
+#include "base/hash.h"
 
 /* As many pairs or elements must follow as the map or array announces. */
 bool codec_put_map(struct buf *out, uint32_t pairs);
@@ -34,6 +35,8 @@ bool codec_put_array(struct buf *out, uint32_t elements);
 bool codec_put_str(struct buf *out, struct bytes text);
 bool codec_put_text(struct buf *out, const char *text);
 bool codec_put_bin(struct buf *out, struct bytes bytes);
+/* As codec_put_bin, HASH128_SIZE bytes. */
+bool codec_put_hash(struct buf *out, struct hash128 hash);
 /* The shortest form that holds the number. */
 bool codec_put_uint(struct buf *out, uint64_t v);
 bool codec_put_int(struct buf *out, int64_t v);
@@ -59,6 +62,9 @@ bool codec_get_bytes(struct codec_reader *r, struct bytes *bytes);
 bool codec_get_uint(struct codec_reader *r, uint64_t *v);
 bool codec_get_int(struct codec_reader *r, int64_t *v);
 bool codec_get_bool(struct codec_reader *r, bool *v);
+
+/* Bytes of another number than HASH128_SIZE are malformed. */
+bool codec_get_hash(struct codec_reader *r, struct hash128 *hash);
 
 /* Passes over one object with all that is in it. */
 bool codec_skip(struct codec_reader *r);

@@ -3,7 +3,7 @@
 # 60 bytes a record, keys drawn from a quarter as many, one record in a hundred
 # late: from the files to the committed view, outcomes counted, and with
 # outcome files. The oracle walks the records one by one in mawk, with a
-# window of spans as DESIGN.md, section 7, has it.
+# window of spans as jobs/dedup/span_grid.h has it.
 
 DEDUP_EXPIRE=36000
 DEDUP_SPAN=3600

@@ -1,5 +1,6 @@
 /*
- * batch.h: delta directories on disk (DESIGN.md section 4).
+ * batch.h: delta directories on disk (README.md, "How deltas are laid
+ * out").
  *
  *     BATCH/inserted/...   documents that exist from this batch on
  *     BATCH/deleted/...    documents that existed, with their old content

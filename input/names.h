@@ -1,5 +1,6 @@
 /*
- * names.h: what file names mean to the input (DESIGN.md section 4).
+ * names.h: what file names mean to the input (README.md, "How deltas are
+ * laid out").
  */
 #ifndef INPUT_NAMES_H
 #define INPUT_NAMES_H

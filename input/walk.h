@@ -1,6 +1,6 @@
 /*
  * walk.h: reading directories, with the rules of what is left out and what
- * is refused (DESIGN.md section 4) applied to every entry.
+ * is refused (README.md, "How deltas are laid out") applied to every entry.
  *
  *     struct walk w = { .root = path, .pool = &pool, .visit = f, .ctx = c };
  *     walk_directory(&w, "", err);           entries of root, not below

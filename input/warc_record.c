@@ -13,7 +13,8 @@ static const char *const field_names[FIELDS] = {
     [SEGMENT] = "warc-segment-number",
 };
 
-bool warc_record_begins(struct bytes line)
+/* Whether this, the first line of a head, names a version known here. */
+static bool names_version(struct bytes line)
 {
     return fields_is(line, "warc/1.0") || fields_is(line, "warc/1.1");
 }
@@ -90,7 +91,7 @@ const char *warc_record_parse(struct bytes head, struct warc_record *record)
     const char *wrong;
 
     *record = (struct warc_record){ 0 };
-    if (!fields_line(&head, &line) || !warc_record_begins(line)) {
+    if (!fields_line(&head, &line) || !names_version(line)) {
         return "its version is neither WARC/1.0 nor WARC/1.1";
     }
     wrong = collect(head, values);

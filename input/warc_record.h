@@ -18,9 +18,6 @@ struct warc_record {
     bool is_partial;  /* cut by the writer, or the first of several segments */
 };
 
-/* Whether this, the first line of a head, names a version known here. */
-bool warc_record_begins(struct bytes line);
-
 /* head: with its first line, unfolded (fields.h). NULL, or what is wrong
  * with it. */
 const char *warc_record_parse(struct bytes head, struct warc_record *record);

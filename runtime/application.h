@@ -26,7 +26,7 @@ struct application {
     const struct engine_options *options;
     struct batch *batch;
     struct base *base; /* from which it is rebuilt (base.h); NULL: it is not */
-    enum install_method method; /* else: not REBUILD */
+    enum install_method method; /* not REBUILD where base is NULL */
     bool raises_high;
     struct clock_mark started;
 

@@ -17,6 +17,10 @@
 #include "runtime/mapping.h"
 #include "runtime/reduce.h"
 
+/* Bytes that a worker takes: for the buffers of its reader, about, and for
+ * its tables at least. */
+enum { CREW_READER_MEMORY = 2 << 20, CREW_WORKER_MEMORY_MIN = 1 << 20 };
+
 /*
  * Where records go instead of to the job's map, for those who keep their
  * order (fold jobs). Called on the workers' threads, each of which has a
@@ -35,7 +39,8 @@ struct crew_plan {
     struct row_shape shape;
     unsigned parts;
     unsigned threads;
-    size_t memory; /* for tables while mapping, for buffers afterwards */
+    size_t
+        memory; /* bytes, for tables while mapping, for buffers afterwards */
     const char *scratch;
     uint64_t sample; /* 1: everything */
     const struct engine_options *options;
@@ -94,7 +99,7 @@ struct reader_cut crew_cut(const struct jobspec *job,
                            const struct engine_options *options);
 
 /* What options leave open: as many threads as processors; a quarter of the
- * machine's (or the container's) memory. */
+ * machine's (or the container's) memory, in bytes. */
 unsigned crew_threads(const struct engine_options *options);
 size_t crew_memory(const struct engine_options *options);
 

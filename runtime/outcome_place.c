@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "base/hash.h"
 
 const char *const outcome_names[OUTCOME_FILES] = { "unique", "duplicate",
@@ -39,21 +40,6 @@ static bool set_hidden(struct buf *out, const char *parent, uint64_t token)
 static const char *text(const struct buf *b)
 {
     return (const char *)b->data;
-}
-
-static enum df_status sync_path(const char *path, struct df_error *err)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum df_status status = DF_OK;
-
-    if (fd < 0) {
-        return error_errno(err, errno, "%s", path);
-    }
-    if (fsync(fd) != 0) {
-        status = error_errno(err, errno, "%s: cannot sync", path);
-    }
-    (void)close(fd);
-    return status;
 }
 
 /* Removes a directory of outcome files; what cannot be removed stays. */
@@ -200,9 +186,9 @@ enum df_status outcome_place_create(const struct outcome_place *p, int file,
 enum df_status outcome_place_sync(const struct outcome_place *p,
                                   struct df_error *err)
 {
-    enum df_status status = sync_path(text(&p->hidden), err);
+    enum df_status status = directory_sync(text(&p->hidden), err);
 
-    return status == DF_OK ? sync_path(text(&p->parent), err) : status;
+    return status == DF_OK ? directory_sync(text(&p->parent), err) : status;
 }
 
 const char *outcome_place_hidden(const struct outcome_place *p)
@@ -227,7 +213,7 @@ static enum df_status name_files(const char *hidden, const char *path,
                             "tries again",
                             hidden);
     }
-    return sync_path(parent, err);
+    return directory_sync(parent, err);
 }
 
 enum df_status outcome_place_publish(const struct outcome_place *p,

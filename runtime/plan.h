@@ -1,5 +1,6 @@
 /*
- * plan.h: what is to become of a batch, by the ledger (DESIGN.md section 5).
+ * plan.h: what is to become of a batch, by the ledger (README.md, "Exactly
+ * once").
  *
  *     plan_batch(&plan, snapshot, job, &batch, options, err);
  *     ... plan.outcome, plan.entry ...

@@ -303,7 +303,7 @@ bool window_position(const struct window *w, struct bytes name,
         }
         v = v * DAY + (w->interval % DAY != 0 ? seconds_of(rest) : 0);
     }
-    *position = floor_div(v, w->interval);
+    *position = calendar_floor_div(v, w->interval);
     return true;
 }
 

@@ -17,8 +17,8 @@ enum { FILTER_LINE = 64, FILTER_BITS = 10 };
 /* Bytes for so many hashes: whole lines, at least one. */
 static inline size_t filter_size(size_t hashes)
 {
-    size_t lines = (hashes * FILTER_BITS + 8 * FILTER_LINE - 1) /
-                   ((size_t)8 * FILTER_LINE);
+    const size_t line_bits = (size_t)8 * FILTER_LINE;
+    size_t lines = (hashes * FILTER_BITS + line_bits - 1) / line_bits;
 
     return (lines == 0 ? 1 : lines) * FILTER_LINE;
 }

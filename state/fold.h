@@ -18,7 +18,7 @@
 
 #include "state/install.h"
 #include "state/meta.h"
-#include "state/table_run.h"
+#include "state/shard_run.h"
 
 struct fold {
     struct row_shape shape;

@@ -49,9 +49,12 @@ static enum df_status add_run(const struct kept_run *run, uint64_t seq,
     return DF_OK;
 }
 
-enum df_status inbox_add(struct store_txn *inbox, unsigned shard,
-                         uint64_t until, struct shard_state *state,
-                         struct overlay *o, struct df_error *err)
+/* Adds to a shard's state and overlay, as they were loaded, the batches that
+ * lie in its inbox, up to number `until`. state->seq tells how far that
+ * went. */
+static enum df_status add_runs(struct store_txn *inbox, unsigned shard,
+                               uint64_t until, struct shard_state *state,
+                               struct overlay *o, struct df_error *err)
 {
     enum df_status status = DF_OK;
     bool found = true;
@@ -82,7 +85,7 @@ enum df_status inbox_look(struct store_txn *t, struct store_txn *inbox,
         return status;
     }
     status = shard_state_load(inbox, &ledger, err);
-    return status == DF_OK ? inbox_add(inbox, shard, ledger.seq, state, o, err)
+    return status == DF_OK ? add_runs(inbox, shard, ledger.seq, state, o, err)
                            : status;
 }
 

@@ -36,17 +36,9 @@ bool inbox_is_for(double bytes);
 enum { INBOX_BATCH_MAX = 384 << 10 };
 void inbox_set_batch_max(unsigned bytes);
 
-/* Adds to a shard's state and overlay, as they were loaded, the batches that
- * lie in its inbox, up to number `until`. state->seq tells how far that went.
- * Terms in the inbox are for reading: overlay_store refuses them. */
-enum df_status inbox_add(struct store_txn *inbox, unsigned shard,
-                         uint64_t until, struct shard_state *state,
-                         struct overlay *o,
-                         struct df_error *err) DF_MUST_CHECK;
-
 /* Loads a shard's state and overlay, with what lies in its inbox. t and inbox
  * are transactions of the shard and of shard 0, and the same one for shard
- * 0. */
+ * 0. Terms in the inbox are for reading: overlay_store refuses them. */
 enum df_status inbox_look(struct store_txn *t, struct store_txn *inbox,
                           unsigned shard, struct shard_state *state,
                           struct overlay *o,

@@ -2,24 +2,6 @@
  * An entry is one MessagePack map. Numbers are listed in a table below, so
  * that what is written and what is read cannot drift apart; strings and
  * digests have their own lines.
- *
- * A block of files is an array with an array per file:
- *
- *     [flags, length, mtime, hash, path shared, path rest, id from]
- *     [flags, length, mtime, hash, path shared, path rest, id shared,
- *      id rest]                                    with FILE_OWN_ID
- *
- * A path is the first `shared` bytes of the path before it and the rest. An
- * id is nearly always the path without its section, and then is the byte of
- * the path where it starts. Example, with the parts that matter:
- *
- *     inserted/a/one.txt   id a/one.txt     0 "inserted/a/one.txt"  9
- *     inserted/a/two.txt   id a/two.txt    11 "two.txt"             9
- *     inserted/b.txt       id http://b/     9 "b.txt"    0 "http://b/"
- *
- * Decoding puts names together in two rooms on the stack and allocates
- * nothing, so that it can only fail for what is in the block. Names longer
- * than a room share nothing and are used where they lie.
  */
 #include "state/ledger.h"
 
@@ -149,14 +131,6 @@ static bool put_number(struct buf *out, const struct ledger_entry *e,
     return codec_put_text(out, number->key) && codec_put_uint(out, v);
 }
 
-static bool put_hash(struct buf *out, struct hash128 hash)
-{
-    uint8_t raw[HASH128_SIZE];
-
-    hash128_store(raw, hash);
-    return codec_put_bin(out, bytes_of(raw, sizeof raw));
-}
-
 static bool put_counters(struct buf *out, const struct ledger_entry *e)
 {
     bool ok = codec_put_array(out, DF_COUNTERS_MAX);
@@ -171,11 +145,13 @@ static bool put_others(struct buf *out, const struct ledger_entry *e)
 {
     return codec_put_text(out, "kind") && codec_put_uint(out, e->kind) &&
            codec_put_text(out, "name") && codec_put_bin(out, e->name) &&
-           codec_put_text(out, "digest") && put_hash(out, e->digest) &&
+           codec_put_text(out, "digest") && codec_put_hash(out, e->digest) &&
            codec_put_text(out, "method") && codec_put_uint(out, e->method) &&
            codec_put_text(out, "seen") && codec_put_bool(out, e->rows_seen) &&
-           codec_put_text(out, "before") && put_hash(out, e->view_before) &&
-           codec_put_text(out, "after") && put_hash(out, e->view_after) &&
+           codec_put_text(out, "before") &&
+           codec_put_hash(out, e->view_before) &&
+           codec_put_text(out, "after") &&
+           codec_put_hash(out, e->view_after) &&
            codec_put_text(out, "count") && put_counters(out, e) &&
            codec_put_text(out, "time") && codec_put_int(out, e->time) &&
            codec_put_text(out, "prog") && codec_put_bin(out, e->program);
@@ -208,7 +184,7 @@ static bool put_survivors(struct buf *out, const struct ledger_survivors *s)
     return codec_put_text(out, "surv") &&
            codec_put_array(out, SURVIVORS_PARTS) &&
            codec_put_int(out, s->files) && codec_put_int(out, s->bytes) &&
-           put_hash(out, s->digest);
+           codec_put_hash(out, s->digest);
 }
 
 /* Written where there is something to say: a view that keeps no runs has
@@ -266,17 +242,6 @@ static bool get_number(struct codec_reader *in, struct ledger_entry *e,
     return true;
 }
 
-static bool get_hash(struct codec_reader *in, struct hash128 *hash)
-{
-    struct bytes raw;
-
-    if (!codec_get_bytes(in, &raw) || raw.len != HASH128_SIZE) {
-        return false;
-    }
-    *hash = hash128_load(raw.data);
-    return true;
-}
-
 static bool get_kind(struct codec_reader *in, enum ledger_kind *kind)
 {
     uint64_t v;
@@ -330,7 +295,7 @@ static bool get_survivors(struct codec_reader *in, struct ledger_survivors *s)
     s->known = true;
     return codec_get_array(in, &n) && n == SURVIVORS_PARTS &&
            codec_get_int(in, &s->files) && codec_get_int(in, &s->bytes) &&
-           get_hash(in, &s->digest);
+           codec_get_hash(in, &s->digest);
 }
 
 static bool key_is(struct bytes key, const char *text)
@@ -383,7 +348,7 @@ static bool get_other(struct codec_reader *in, struct bytes key,
         return codec_get_bytes(in, &e->name);
     }
     if (key_is(key, "digest")) {
-        return get_hash(in, &e->digest);
+        return codec_get_hash(in, &e->digest);
     }
     if (key_is(key, "method")) {
         return get_method(in, &e->method);
@@ -392,10 +357,10 @@ static bool get_other(struct codec_reader *in, struct bytes key,
         return codec_get_bool(in, &e->rows_seen);
     }
     if (key_is(key, "before")) {
-        return get_hash(in, &e->view_before);
+        return codec_get_hash(in, &e->view_before);
     }
     if (key_is(key, "after")) {
-        return get_hash(in, &e->view_after);
+        return codec_get_hash(in, &e->view_after);
     }
     if (key_is(key, "count")) {
         return get_counters(in, e);
@@ -447,184 +412,4 @@ bool ledger_entry_decode(struct bytes in, struct ledger_entry *e)
         }
     }
     return codec_reader_finished(&reader) && e->kind != 0;
-}
-
-/* What is said of a file in one number. */
-enum {
-    FILE_INSERTED = 1,
-    FILE_QUARANTINED = 2,
-    FILE_OWN_ID = 4 /* the id is no ending of the path */
-};
-enum {
-    FILE_FIELDS = 7, /* with an id from the path; one more with its own */
-    NAME_ROOM = 4096 /* longest name that shares its start */
-};
-
-static size_t shared_start(struct bytes a, struct bytes b)
-{
-    size_t shorter = a.len < b.len ? a.len : b.len;
-    size_t n = 0;
-
-    while (n < shorter && a.data[n] == b.data[n]) {
-        n++;
-    }
-    return n;
-}
-
-static bool put_name(struct buf *out, struct bytes before, struct bytes name)
-{
-    size_t shared = name.len > NAME_ROOM ? 0 : shared_start(before, name);
-
-    return codec_put_uint(out, shared) &&
-           codec_put_bin(out, bytes_of(name.data + shared, name.len - shared));
-}
-
-static bool ends_path(const struct ledger_file *f)
-{
-    return f->id.len <= f->path.len &&
-           bytes_equal(f->id, bytes_of(f->path.data + f->path.len - f->id.len,
-                                       f->id.len));
-}
-
-/* `before` is the file before; empty for the first of a block. */
-static bool put_file(struct buf *out, const struct ledger_file *before,
-                     const struct ledger_file *f)
-{
-    bool own = !ends_path(f);
-    unsigned flags = (f->inserted ? FILE_INSERTED : 0u) |
-                     (f->quarantined ? FILE_QUARANTINED : 0u) |
-                     (own ? FILE_OWN_ID : 0u);
-
-    return codec_put_array(out, own ? FILE_FIELDS + 1 : FILE_FIELDS) &&
-           codec_put_uint(out, flags) && codec_put_uint(out, f->length) &&
-           codec_put_int(out, f->mtime) && put_hash(out, f->hash) &&
-           put_name(out, before->path, f->path) &&
-           (own ? put_name(out, before->id, f->id)
-                : codec_put_uint(out, f->path.len - f->id.len));
-}
-
-bool ledger_files_encode(const struct ledger_file *files, size_t n,
-                         struct buf *out)
-{
-    const struct ledger_file none = { 0 };
-    bool ok = n <= UINT32_MAX && codec_put_array(out, (uint32_t)n);
-
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = put_file(out, i == 0 ? &none : &files[i - 1], &files[i]);
-    }
-    return ok;
-}
-
-/* Reads a name into *name, which holds the one before. */
-static bool get_name(struct codec_reader *in, uint8_t room[NAME_ROOM],
-                     struct bytes *name)
-{
-    uint64_t shared;
-    struct bytes rest;
-
-    if (!codec_get_uint(in, &shared) || !codec_get_bytes(in, &rest) ||
-        shared > name->len) {
-        return false;
-    }
-    if (shared == 0) {
-        *name = rest;
-        return true;
-    }
-    if (shared > NAME_ROOM || rest.len > NAME_ROOM - shared) {
-        return false;
-    }
-    memmove(room, name->data, shared); /* it may lie there already */
-    if (rest.len > 0) {
-        memcpy(room + shared, rest.data, rest.len);
-    }
-    *name = bytes_of(room, shared + rest.len);
-    return true;
-}
-
-struct rooms {
-    uint8_t path[NAME_ROOM];
-    uint8_t id[NAME_ROOM];
-};
-
-/*
- * An id's neighbour may end its path, which is then put together anew while
- * the id still shares from it: the id of the file before is taken down
- * first when it is short enough to be shared from.
- */
-static void keep_id(struct ledger_file *f, struct rooms *rooms)
-{
-    if (f->id.len > 0 && f->id.len <= NAME_ROOM) {
-        memmove(rooms->id, f->id.data, f->id.len);
-        f->id.data = rooms->id;
-    }
-}
-
-static bool get_id(struct codec_reader *in, struct ledger_file *f,
-                   struct rooms *rooms, bool own)
-{
-    uint64_t from;
-
-    if (own) {
-        return get_name(in, rooms->id, &f->id);
-    }
-    if (!codec_get_uint(in, &from) || from > f->path.len) {
-        return false;
-    }
-    f->id = bytes_of(f->path.data + from, f->path.len - from);
-    return true;
-}
-
-/* *f holds the file before, and then the next. */
-static bool get_file(struct codec_reader *in, struct ledger_file *f,
-                     struct rooms *rooms)
-{
-    uint32_t fields;
-    uint32_t known;
-    uint64_t flags;
-
-    if (!codec_get_array(in, &fields) || !codec_get_uint(in, &flags) ||
-        !codec_get_uint(in, &f->length) || !codec_get_int(in, &f->mtime) ||
-        !get_hash(in, &f->hash)) {
-        return false;
-    }
-    f->inserted = (flags & FILE_INSERTED) != 0;
-    f->quarantined = (flags & FILE_QUARANTINED) != 0;
-    known = (flags & FILE_OWN_ID) != 0 ? FILE_FIELDS + 1 : FILE_FIELDS;
-    if (fields < known) {
-        return false;
-    }
-    if ((flags & FILE_OWN_ID) != 0) {
-        keep_id(f, rooms);
-    }
-    if (!get_name(in, rooms->path, &f->path) ||
-        !get_id(in, f, rooms, (flags & FILE_OWN_ID) != 0)) {
-        return false;
-    }
-    for (; fields > known; fields--) {
-        (void)codec_skip(in);
-    }
-    return !in->failed;
-}
-
-bool ledger_files_decode(struct bytes in,
-                         bool (*each)(void *ctx, const struct ledger_file *),
-                         void *ctx)
-{
-    struct codec_reader reader = codec_reader_of(in);
-    struct ledger_file f = { 0 };
-    struct rooms rooms;
-    uint32_t n;
-
-    if (!codec_get_array(&reader, &n)) {
-        return false;
-    }
-    for (; n > 0; n--) {
-        if (!get_file(&reader, &f, &rooms)) {
-            return false;
-        }
-        if (!each(ctx, &f)) {
-            return true;
-        }
-    }
-    return codec_reader_finished(&reader);
 }

@@ -39,9 +39,9 @@ struct ledger_file {
     bool quarantined;  /* was left out by --on-negative=quarantine */
     struct bytes path; /* below the batch directory */
     struct bytes id;
-    uint64_t length;
-    int64_t mtime;
-    struct hash128 hash;
+    uint64_t length;     /* bytes on disk */
+    int64_t mtime;       /* nanoseconds since 1970 */
+    struct hash128 hash; /* of the content */
 };
 
 /*
@@ -114,8 +114,8 @@ struct ledger_entry {
     uint64_t map_cpu_us;
     uint64_t reduce_cpu_us;
     uint64_t install_cpu_us;
-    uint64_t threads; /* that there were for the batch */
-    struct bytes program;  /* "deltafold 0.1.0" */
+    uint64_t threads;     /* that there were for the batch */
+    struct bytes program; /* "deltafold 0.1.0" */
 
     /* Fold jobs: where time stands after the batch, and the directory that
      * its outcome files were given, absolute; empty where none was asked

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
+
 enum { FLAG_PREPARED = 1, FLAG_KEPT = 2 };
 
 /* File: magic, length of the body (64 bits), hash of the body, body.
@@ -169,14 +171,14 @@ static enum df_status publish(const struct view *v, struct bytes content,
     }
     /* The rows files' names must last before the rename does. */
     if (status == DF_OK) {
-        status = sync_directory((const char *)directory.data, err);
+        status = directory_sync((const char *)directory.data, err);
     }
     if (status == DF_OK &&
         rename((const char *)fresh.data, (const char *) final.data) != 0) {
         status = error_errno(err, errno, "%s", (const char *) final.data);
     }
     if (status == DF_OK) {
-        status = sync_directory((const char *)directory.data, err);
+        status = directory_sync((const char *)directory.data, err);
         if (status != DF_OK) {
             struct df_error ignored;
             enum df_status again;
@@ -185,7 +187,7 @@ static enum df_status publish(const struct view *v, struct bytes content,
              * either, the next writer finds a whole batch, as after a crash.
              */
             (void)unlink((const char *) final.data);
-            again = sync_directory((const char *)directory.data, &ignored);
+            again = directory_sync((const char *)directory.data, &ignored);
             (void)again;
         }
     }

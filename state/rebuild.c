@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "state/commit.h"
 #include "state/inbox.h"
 #include "state/settings.h"
@@ -267,7 +268,7 @@ static void remove_generation(const struct rebuild *r, uint64_t generation)
     struct df_error ignored;
 
     if (view_file(r->v, generation, "", &path, &ignored) == DF_OK) {
-        remove_directory((const char *)path.data, true);
+        directory_remove((const char *)path.data);
     }
     buf_fini(&path);
 }

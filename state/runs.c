@@ -379,7 +379,7 @@ enum df_status runs_drop_after(struct store_txn *t, uint64_t seq, bool *any,
 enum df_status runs_any_in_inbox(struct store_txn *t, bool *any,
                                  struct df_error *err)
 {
-    struct kept_run first;
+    struct kept_run first = { 0 };
     enum df_status status = record_after(t, RUNS_INBOX - 1, &first, any, err);
 
     *any = *any && runs_is_in_inbox(first.seq);

@@ -228,10 +228,10 @@ static enum df_status reader_seek(struct run_source *source, struct bytes head,
     return status;
 }
 
-enum df_status runs_find(struct run_source *source, struct bytes head,
+enum df_status runs_find(struct run_source *run, struct bytes head,
                          const struct row **row, struct df_error *err)
 {
-    struct runs_reader *r = (struct runs_reader *)source;
+    struct runs_reader *r = (struct runs_reader *)run;
     enum df_status status = DF_OK;
 
     *row = NULL;
@@ -341,7 +341,7 @@ static enum df_status open_merge(struct runs_sum *sum,
                                  const struct runs_term *terms, size_t n,
                                  struct df_error *err)
 {
-    struct run_source **sources = calloc(n + 1, sizeof *sources);
+    struct run_source **sources = calloc(n + 1, sizeof(struct run_source *));
     bool *minus = calloc(n + 1, sizeof *minus);
     enum df_status status;
     size_t at = 0;
@@ -372,7 +372,8 @@ enum df_status runs_sum_open(struct runs_sum *sum,
 {
     enum df_status status = DF_OK;
 
-    *sum = (struct runs_sum){ .sources = calloc(n + 1, sizeof *sum->sources) };
+    *sum = (struct runs_sum){ .sources =
+                                  calloc(n + 1, sizeof(struct run_source *)) };
     if (sum->sources == NULL) {
         return error_no_memory(err);
     }

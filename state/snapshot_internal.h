@@ -3,8 +3,8 @@
 #define STATE_SNAPSHOT_INTERNAL_H
 
 #include "state/inbox.h"
+#include "state/shard_run.h"
 #include "state/snapshot.h"
-#include "state/table_run.h"
 #include "state/timings.h"
 #include "state/view_internal.h"
 

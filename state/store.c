@@ -7,41 +7,32 @@
  * - another process may have grown the file: MDB_MAP_RESIZED at begin adopts
  *   its size;
  * - pages read through the map count as this process's memory though they
- *   are the system's cache. store_relax gives the mappings back, cursors call
- *   it every RELAX_BYTES: a view may be many times the memory budget. Dirty
- *   pages are heap, not map, and are never touched by it;
+ *   are the system's cache. store_relax gives the mappings back, get and
+ *   cursors call it every STORE_RELAX_BYTES: a view may be many times the
+ *   memory budget. Dirty pages are heap, not map, and are never touched by
+ *   it;
  * - a file shorter than its header says would be a SIGBUS when read: its
  *   length is checked when it is opened. LMDB itself leaves such files: pages
  *   at the end that a transaction took and gave back are never written.
  *   Therefore a writer makes the file as long as its map, a hole that takes
  *   no space, before it begins, and cuts it to what is used when it closes.
  */
-#include "state/store.h"
-
 #include <assert.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <lmdb.h>
-
 #include "base/buf.h"
-#include "state/store_file.h"
+#include "state/store_internal.h"
 
 enum {
     MODE = 0666,          /* less the umask */
     FULL_BELOW = 1 << 20, /* bytes free on a disk that is called full */
     READERS_MAX = 1022,   /* processes reading at once, 64 bytes each */
-    RELAX_BYTES = 4 << 20,
-    REGION = 64 << 10,    /* mapped in at once (the kernel's fault-around) */
     LOCK_BYTES = 64 << 10 /* of the file with the readers' slots */
 };
-
-/* Stands for a table that an older file does not have. */
-#define NO_TABLE ((MDB_dbi)UINT32_MAX)
 
 #define MAP_STEP_DEFAULT ((uint64_t)64 << 20)
 
@@ -51,33 +42,6 @@ static const char *const table_names[STORE_TABLES] = {
     [STORE_KEPT] = "kept",       [STORE_LEDGER] = "ledger",
     [STORE_FILES] = "files",     [STORE_NAMES] = "names",
     [STORE_DIGESTS] = "digests",
-};
-
-struct store {
-    MDB_env *env;
-    char *path; /* for messages; owned */
-    MDB_dbi tables[STORE_TABLES];
-    enum store_access access;
-    uint64_t map_size;
-    bool full;             /* set by a failure, read by grow_if_full */
-    bool unmapped;         /* growing failed: LMDB has no map any more */
-    bool extended;         /* the file is longer than what is used */
-    atomic_uint open_txns; /* of any thread; the map must not move */
-    uint64_t relaxed_size; /* map_size for which the next holds */
-    struct store_mapping mapping;
-};
-
-struct store_txn {
-    struct store *store;
-    MDB_txn *txn;
-    size_t unrelaxed; /* bytes of map seen by get since the last relax */
-};
-
-struct store_cursor {
-    struct store *store;
-    MDB_cursor *cursor; /* NULL: the table is not there */
-    uintptr_t region;   /* where the last entry lies, in REGIONs */
-    size_t unrelaxed;   /* bytes of map seen since the last relax, about */
 };
 
 static uint64_t map_step = MAP_STEP_DEFAULT;
@@ -100,9 +64,8 @@ static const char *reason(const struct store *s, int code)
     return mdb_strerror(code);
 }
 
-/* Tells which of our statuses an LMDB code is, and fills the message. */
-static enum df_status fail(struct store *s, int code, const char *doing,
-                           struct df_error *err)
+enum df_status store_fail(struct store *s, int code, const char *doing,
+                          struct df_error *err)
 {
     switch (code) {
     case MDB_MAP_FULL:
@@ -136,17 +99,6 @@ static enum df_status fail(struct store *s, int code, const char *doing,
     }
 }
 
-static MDB_val val_of(struct bytes b)
-{
-    /* LMDB's type is not const; it does not write through it. */
-    return (MDB_val){ .mv_size = b.len, .mv_data = (void *)(uintptr_t)b.data };
-}
-
-static struct bytes bytes_of_val(MDB_val v)
-{
-    return bytes_of(v.mv_data, v.mv_size);
-}
-
 /* Bytes from the file's begin to the end of the last page in use. */
 static enum df_status used_bytes(struct store *s, uint64_t *used,
                                  struct df_error *err)
@@ -159,7 +111,7 @@ static enum df_status used_bytes(struct store *s, uint64_t *used,
         code = mdb_env_stat(s->env, &sizes);
     }
     if (code != 0) {
-        return fail(s, code, "read", err);
+        return store_fail(s, code, "read", err);
     }
     *used = ((uint64_t)info.me_last_pgno + 1) * sizes.ms_psize;
     s->map_size = info.me_mapsize;
@@ -243,7 +195,7 @@ static enum df_status set_map_size(struct store *s, uint64_t size,
     code = s->unmapped ? ENOMEM : mdb_env_set_mapsize(s->env, size);
     if (code != 0) {
         s->unmapped = true;
-        return fail(s, code, "grow the map", err);
+        return store_fail(s, code, "grow the map", err);
     }
     s->map_size = size;
     return extend_file(s, err);
@@ -282,17 +234,17 @@ static enum df_status open_tables(struct store *s, struct df_error *err)
         code = mdb_dbi_open(txn, table_names[i], writes ? MDB_CREATE : 0,
                             &s->tables[i]);
         if (code == MDB_NOTFOUND && (i == STORE_RUNS || i == STORE_KEPT)) {
-            s->tables[i] = NO_TABLE;
+            s->tables[i] = STORE_NO_TABLE;
             code = 0;
         }
     }
     if (code != 0) {
         mdb_txn_abort(txn);
-        return fail(s, code, "open", err);
+        return store_fail(s, code, "open", err);
     }
     /* An unchanged write transaction writes nothing. */
     code = mdb_txn_commit(txn);
-    return code == 0 ? DF_OK : fail(s, code, "open", err);
+    return code == 0 ? DF_OK : store_fail(s, code, "open", err);
 }
 
 /* Twice what is used, in whole steps. */
@@ -324,7 +276,7 @@ static enum df_status open_env(struct store *s, struct df_error *err)
     int code = mdb_env_create(&s->env);
 
     if (code != 0) {
-        return fail(s, code, "open", err);
+        return store_fail(s, code, "open", err);
     }
     code = mdb_env_set_maxdbs(s->env, STORE_TABLES);
     if (code == 0) {
@@ -337,7 +289,7 @@ static enum df_status open_env(struct store *s, struct df_error *err)
         flags |= s->access == STORE_READ ? MDB_RDONLY : 0;
         code = mdb_env_open(s->env, s->path, flags, MODE);
     }
-    return code == 0 ? DF_OK : fail(s, code, "open", err);
+    return code == 0 ? DF_OK : store_fail(s, code, "open", err);
 }
 
 /* What a writer does first: gives itself room, and clears the slots of
@@ -484,7 +436,7 @@ enum df_status store_begin(struct store_txn **out, struct store *s,
     code = begin(s, flags, &t->txn);
     if (code != 0) {
         free(t);
-        return fail(s, code, "begin", err);
+        return store_fail(s, code, "begin", err);
     }
     s->open_txns++;
     *out = t;
@@ -498,7 +450,7 @@ enum df_status store_commit(struct store_txn *t, struct df_error *err)
 
     s->open_txns--;
     free(t);
-    return code == 0 ? DF_OK : fail(s, code, "commit", err);
+    return code == 0 ? DF_OK : store_fail(s, code, "commit", err);
 }
 
 void store_abort(struct store_txn *t)
@@ -517,7 +469,7 @@ enum df_status store_table_size(struct store_txn *t, enum store_table table,
     int code = mdb_stat(t->txn, t->store->tables[table], &st);
 
     if (code != 0) {
-        return fail(t->store, code, "read", err);
+        return store_fail(t->store, code, "read", err);
     }
     *size = (struct store_size){
         .entries = st.ms_entries,
@@ -532,10 +484,10 @@ enum df_status store_table_size(struct store_txn *t, enum store_table table,
  * cursor; small ones lie where others do. */
 static void seen_by_get(struct store_txn *t, struct bytes value)
 {
-    if (value.len >= REGION / 16) {
+    if (value.len >= STORE_REGION / 16) {
         t->unrelaxed += 2 * value.len;
     }
-    if (t->unrelaxed >= RELAX_BYTES) {
+    if (t->unrelaxed >= STORE_RELAX_BYTES) {
         t->unrelaxed = 0;
         store_relax(t->store);
     }
@@ -546,30 +498,31 @@ enum df_status store_get(struct store_txn *t, enum store_table table,
                          struct df_error *err)
 {
     MDB_dbi dbi = t->store->tables[table];
-    MDB_val k = val_of(key);
+    MDB_val k = store_val(key);
     MDB_val v;
-    int code = dbi == NO_TABLE ? MDB_NOTFOUND : mdb_get(t->txn, dbi, &k, &v);
+    int code =
+        dbi == STORE_NO_TABLE ? MDB_NOTFOUND : mdb_get(t->txn, dbi, &k, &v);
 
     *found = code == 0;
     if (code == 0) {
-        *value = bytes_of_val(v);
+        *value = store_bytes(v);
         seen_by_get(t, *value);
     }
     /* Keys that LMDB could not hold, empty or too long, are not there. */
     return code == 0 || code == MDB_NOTFOUND || code == MDB_BAD_VALSIZE
                ? DF_OK
-               : fail(t->store, code, "read", err);
+               : store_fail(t->store, code, "read", err);
 }
 
 static enum df_status put(struct store_txn *t, enum store_table table,
                           struct bytes key, struct bytes value, unsigned flags,
                           struct df_error *err)
 {
-    MDB_val k = val_of(key);
-    MDB_val v = val_of(value);
+    MDB_val k = store_val(key);
+    MDB_val v = store_val(value);
     int code = mdb_put(t->txn, t->store->tables[table], &k, &v, flags);
 
-    return code == 0 ? DF_OK : fail(t->store, code, "write", err);
+    return code == 0 ? DF_OK : store_fail(t->store, code, "write", err);
 }
 
 enum df_status store_put(struct store_txn *t, enum store_table table,
@@ -591,175 +544,6 @@ enum df_status store_empty(struct store_txn *t, enum store_table table,
 {
     int code = mdb_drop(t->txn, t->store->tables[table], 0);
 
-    return code == 0 ? DF_OK : fail(t->store, code, "empty a table", err);
-}
-
-enum df_status store_cursor_open(struct store_cursor **out,
-                                 struct store_txn *t, enum store_table table,
-                                 struct df_error *err)
-{
-    MDB_dbi dbi = t->store->tables[table];
-    struct store_cursor *c = calloc(1, sizeof *c);
-    int code = 0;
-
-    *out = NULL;
-    if (c == NULL) {
-        return error_no_memory(err);
-    }
-    c->store = t->store;
-    if (dbi != NO_TABLE) {
-        code = mdb_cursor_open(t->txn, dbi, &c->cursor);
-    }
-    if (code != 0) {
-        free(c);
-        return fail(t->store, code, "read", err);
-    }
-    *out = c;
-    return DF_OK;
-}
-
-void store_cursor_close(struct store_cursor *c)
-{
-    if (c != NULL) {
-        if (c->cursor != NULL) {
-            mdb_cursor_close(c->cursor);
-        }
-        free(c);
-    }
-}
-
-/* Counts what was mapped in: the system maps a whole region around a page
- * that is touched. A miss does not tell where it looked; most are near the
- * one before. */
-static void seen(struct store_cursor *c, bool found, struct bytes value)
-{
-    uintptr_t region = (uintptr_t)value.data / REGION;
-
-    if (!found) {
-        c->unrelaxed += REGION / 4;
-    } else if (region != c->region) {
-        c->region = region;
-        c->unrelaxed += REGION + value.len;
-    }
-    if (c->unrelaxed >= RELAX_BYTES) {
-        c->unrelaxed = 0;
-        store_relax(c->store);
-    }
-}
-
-static enum df_status move(struct store_cursor *c, MDB_cursor_op op,
-                           MDB_val *k, struct bytes *key, struct bytes *value,
-                           bool *found, struct df_error *err)
-{
-    MDB_val v = { 0 };
-    int code = c->cursor == NULL ? MDB_NOTFOUND
-                                 : mdb_cursor_get(c->cursor, k, &v, op);
-
-    *found = code == 0;
-    if (code != 0 && code != MDB_NOTFOUND) {
-        return fail(c->store, code, "read", err);
-    }
-    seen(c, *found, bytes_of_val(v));
-    if (*found) {
-        *key = bytes_of_val(*k);
-        *value = bytes_of_val(v);
-    }
-    return DF_OK;
-}
-
-enum df_status store_cursor_seek(struct store_cursor *c, struct bytes key,
-                                 struct bytes *value, bool *found,
-                                 struct df_error *err)
-{
-    MDB_val k = val_of(key);
-
-    return move(c, MDB_SET, &k, &key, value, found, err);
-}
-
-enum df_status store_cursor_seek_range(struct store_cursor *c,
-                                       struct bytes key,
-                                       struct bytes *found_key,
-                                       struct bytes *value, bool *found,
-                                       struct df_error *err)
-{
-    MDB_val k = val_of(key);
-
-    /* LMDB takes no empty key; every key is at or after it. */
-    return move(c, key.len == 0 ? MDB_FIRST : MDB_SET_RANGE, &k, found_key,
-                value, found, err);
-}
-
-enum df_status store_cursor_next(struct store_cursor *c, struct bytes *key,
-                                 struct bytes *value, bool *found,
-                                 struct df_error *err)
-{
-    MDB_val k = { 0 };
-
-    return move(c, MDB_NEXT, &k, key, value, found, err);
-}
-
-enum df_status store_cursor_prev(struct store_cursor *c, struct bytes *key,
-                                 struct bytes *value, bool *found,
-                                 struct df_error *err)
-{
-    MDB_val k = { 0 };
-
-    return move(c, MDB_PREV, &k, key, value, found, err);
-}
-
-enum df_status store_cursor_after(struct store_cursor *c, struct bytes key,
-                                  struct bytes *found_key, struct bytes *value,
-                                  bool *found, struct df_error *err)
-{
-    enum df_status status = store_cursor_seek(c, key, value, found, err);
-
-    return status == DF_OK && *found
-               ? store_cursor_next(c, found_key, value, found, err)
-               : status;
-}
-
-enum df_status store_cursor_last(struct store_cursor *c, struct bytes *key,
-                                 struct bytes *value, bool *found,
-                                 struct df_error *err)
-{
-    MDB_val k = { 0 };
-
-    return move(c, MDB_LAST, &k, key, value, found, err);
-}
-
-static enum df_status cursor_put(struct store_cursor *c, struct bytes key,
-                                 struct bytes value, unsigned flags,
-                                 struct df_error *err)
-{
-    MDB_val k = val_of(key);
-    MDB_val v = val_of(value);
-    int code = mdb_cursor_put(c->cursor, &k, &v, flags);
-
-    return code == 0 ? DF_OK : fail(c->store, code, "write", err);
-}
-
-enum df_status store_cursor_insert(struct store_cursor *c, struct bytes key,
-                                   struct bytes value, struct df_error *err)
-{
-    return cursor_put(c, key, value, 0, err);
-}
-
-enum df_status store_cursor_replace(struct store_cursor *c, struct bytes key,
-                                    struct bytes value, struct df_error *err)
-{
-    return cursor_put(c, key, value, MDB_CURRENT, err);
-}
-
-enum df_status store_cursor_append(struct store_cursor *c, struct bytes key,
-                                   struct bytes value, struct df_error *err)
-{
-    return cursor_put(c, key, value, MDB_APPEND, err);
-}
-
-enum df_status store_cursor_remove(struct store_cursor *c,
-                                   struct df_error *err)
-{
-    int code = mdb_cursor_del(c->cursor, 0);
-
-    return code == 0 ? DF_OK : fail(c->store, code, "write", err);
+    return code == 0 ? DF_OK
+                     : store_fail(t->store, code, "empty a table", err);
 }

@@ -1,6 +1,6 @@
 /*
- * store.h: one LMDB environment with the tables a shard needs; store.c is
- * the only user of lmdb.h.
+ * store.h: one LMDB environment with the tables a shard needs; store.c and
+ * store_cursor.c are the only users of lmdb.h.
  *
  *     store_open(&s, path, STORE_WRITE, err);
  *     do {
@@ -107,7 +107,8 @@ enum df_status store_empty(struct store_txn *t, enum store_table table,
 /*
  * Cursors. A write transaction's are closed before it ends. seek finds the
  * key itself; seek_range the first key not before it. At the end *found is
- * false. replace and remove act on the entry that was found last.
+ * false. insert replaces what is there; remove acts on the entry that was
+ * found last.
  */
 enum df_status store_cursor_open(struct store_cursor **out,
                                  struct store_txn *t, enum store_table table,
@@ -138,9 +139,6 @@ enum df_status store_cursor_last(struct store_cursor *c, struct bytes *key,
 enum df_status store_cursor_insert(struct store_cursor *c, struct bytes key,
                                    struct bytes value,
                                    struct df_error *err) DF_MUST_CHECK;
-enum df_status store_cursor_replace(struct store_cursor *c, struct bytes key,
-                                    struct bytes value,
-                                    struct df_error *err) DF_MUST_CHECK;
 enum df_status store_cursor_append(struct store_cursor *c, struct bytes key,
                                    struct bytes value,
                                    struct df_error *err) DF_MUST_CHECK;

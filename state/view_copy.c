@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/directory.h"
 #include "base/file_copy.h"
 #include "state/view_internal.h"
 
@@ -85,7 +86,7 @@ static enum df_status copy_directory(const char *from, const char *to,
         }
     }
     (void)closedir(dir);
-    return status == DF_OK ? sync_directory(to, err) : status;
+    return status == DF_OK ? directory_sync(to, err) : status;
 }
 
 enum df_status view_copy(const char *from, const char *to,
@@ -106,7 +107,7 @@ enum df_status view_copy(const char *from, const char *to,
         status = copy_name(from, to, "current", stop, err);
     }
     if (status == DF_OK) {
-        status = sync_directory(to, err);
+        status = directory_sync(to, err);
     }
     view_unlock(&locked);
     free(locked.path);

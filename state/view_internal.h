@@ -1,6 +1,7 @@
 /*
- * view_internal.h: struct view, shared by the files of state/ that open it,
- * read it (snapshot, scan) and write it (install, recover, rebuild).
+ * view_internal.h: struct view, shared by the files of state/ that make it
+ * (view_create), say which it is (view_current), open it (view), read it
+ * (snapshot, scan) and write it (install, recover, rebuild).
  */
 #ifndef STATE_VIEW_INTERNAL_H
 #define STATE_VIEW_INTERNAL_H
@@ -20,6 +21,15 @@ struct view {
     struct buf recovered; /* name of the batch rolled forward */
 };
 
+/* A view of which only the path and where its scratch goes are known; NULL
+ * without memory. For view_close. */
+struct view *view_new(const char *path, enum view_access access);
+
+void view_close_stores(struct view *v);
+
+/* path/name; the caller's to free; NULL without memory. */
+char *view_path_of(const char *path, const char *name);
+
 /* VIEW/gen-N/NAME, appended with a NUL to out (reset before). */
 enum df_status view_file(const struct view *v, uint64_t generation,
                          const char *name, struct buf *out,
@@ -36,6 +46,10 @@ enum df_status view_make_generation(const struct view *v,
                                     const struct view_definition *d,
                                     uint64_t generation, struct store **stores,
                                     struct df_error *err) DF_MUST_CHECK;
+
+/* Reads VIEW/current. *generation is 0 when there is no view there. */
+enum df_status view_current(struct view *v, uint64_t *generation,
+                            struct df_error *err) DF_MUST_CHECK;
 
 /* Makes `generation` the view, atomically and durably. */
 enum df_status view_switch(const struct view *v, uint64_t generation,
@@ -73,13 +87,5 @@ enum df_status view_take_back(struct view *v,
  * the lock and has no transaction open. */
 enum df_status view_clear_undecided(struct view *v,
                                     struct df_error *err) DF_MUST_CHECK;
-
-/* fsync of a directory, so that the names in it last. */
-enum df_status sync_directory(const char *path,
-                              struct df_error *err) DF_MUST_CHECK;
-
-/* Removes everything in a directory, and with `itself` the directory; what
- * cannot be removed stays: it is only space. */
-void remove_directory(const char *path, bool itself);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * dedup_oracle.h: deduplication the slow and obvious way: one record after
  * the other, all keys ever seen in one array, the window moved span by span.
- * Shares no code with the job. Its words are those of DESIGN.md, section 7.
+ * Shares no code with the job. Its words are those of span_grid.h.
  *
  *     dedup_oracle_open(&o, &rule);
  *       outcome = dedup_oracle_insert(&o, key, time);

@@ -1,5 +1,5 @@
 /*
- * The laws of DESIGN.md, section 11, for aggregate, over random histories of
+ * The laws of CONTRIBUTING.md for aggregate, over random histories of
  * csv records that come and go: after every batch export shows what a slow
  * and obvious oracle makes of the records that are left, whatever threads,
  * shards, memory, split sizes and ways to install there were; a second run

@@ -46,6 +46,25 @@ static void forms_are_those_of_messagepack(void **state)
     buf_fini(&b);
 }
 
+static void hashes_have_their_length(void **state)
+{
+    const struct hash128 hash = { .high = 1, .low = 2 };
+    struct hash128 back;
+    struct codec_reader r;
+    struct buf b = { 0 };
+
+    (void)state;
+    assert_true(codec_put_hash(&b, hash) &&
+                codec_put_bin(&b, bytes_of("0123456789abcde", 15)));
+    assert_int_equal(b.len, 2 + 16 + 2 + 15);
+    r = codec_reader_of(buf_bytes(&b));
+    assert_true(codec_get_hash(&r, &back));
+    assert_true(hash128_equal(back, hash));
+    assert_false(codec_get_hash(&r, &back));
+    assert_false(codec_reader_finished(&r));
+    buf_fini(&b);
+}
+
 static const int64_t edges[] = {
     0,          1,          -1,          31,          -32,        -33,
     127,        128,        -128,        -129,        255,        256,
@@ -292,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_are_those_of_messagepack),
+        cmocka_unit_test(hashes_have_their_length),
         cmocka_unit_test(numbers_at_every_edge_come_back),
         cmocka_unit_test(a_number_too_large_or_negative_is_refused),
         cmocka_unit_test(strings_of_every_length_class_come_back),

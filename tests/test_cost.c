@@ -54,8 +54,8 @@ static void test_more_work_costs_more(void **state)
     for (int m = INSTALL_INCREMENT; m <= INSTALL_DEFER; m++) {
         double last = 0;
 
-        for (double part = 0.0001; part <= 1; part *= 10) {
-            struct cost_features f = view_of(1e6, part);
+        for (unsigned rows = 100; rows <= 1000000; rows *= 10) {
+            struct cost_features f = view_of(1e6, rows / 1e6);
             double us = cost_model(&f, (enum install_method)m);
 
             assert_true(us > last);
@@ -166,7 +166,7 @@ static void test_a_noisy_night_changes_nothing(void **state)
         s.method = i == 0 ? INSTALL_OVERWRITE : INSTALL_INCREMENT;
         assert_int_equal(stored_apply(&s, name), DF_OK);
         /* Longer than what it took, or it would not be believed. */
-        note_us(&s, s.seq, 10 * 1000 * 1000);
+        note_us(&s, s.seq, UINT64_C(10000000));
     }
     calm = factor_of(&s, INSTALL_INCREMENT);
     assert_true(calm == 16);

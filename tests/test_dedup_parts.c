@@ -1,6 +1,6 @@
 /*
  * What dedup is made of, piece by piece: instants and durations, the window
- * (by the table of DESIGN.md, section 7, and by tests/dedup-vectors), keys,
+ * (by a table and by tests/dedup-vectors), keys,
  * and what options are refused for.
  */
 #include <setjmp.h>

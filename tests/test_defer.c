@@ -213,7 +213,7 @@ static void test_three_hundred_batches(void **state)
     assert_true(sum.merged > 0);
     assert_true(sum.folded > 0);
     assert_true(sum.changes <= changes);
-    assert_true(sum.merged <= 2 * BATCHES);
+    assert_true(sum.merged <= (size_t)2 * BATCHES);
     stored_close(&s);
     store_set_map_step(0);
     compact_set_scale(0);

@@ -1,6 +1,6 @@
 /*
- * What becomes of batches that are odd (DESIGN.md, section 5): deletions of
- * what never was, batches that come late, again or changed, and a run that
+ * What becomes of batches that are odd (README.md, "Exactly once"): deletions
+ * of what never was, batches that come late, again or changed, and a run that
  * is interrupted. Each leaves the view at a whole batch.
  */
 #include <setjmp.h>

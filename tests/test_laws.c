@@ -1,5 +1,5 @@
 /*
- * The laws of DESIGN.md, section 11, over random histories (law 2 is in
+ * The laws of CONTRIBUTING.md over random histories (law 2 is in
  * test_ways.c, law 6 in test_readers.c):
  *
  *   1  after every batch the view is what recomputation gives

@@ -101,7 +101,7 @@ static void test_get_put_and_cursors(void **state)
                      DF_OK);
     assert_true(found && bytes_equal(key, key_of(room, 6)));
     assert_int_equal(
-        store_cursor_replace(c, key_of(room, 6), bytes_of("longer", 6), &err),
+        store_cursor_insert(c, key_of(room, 6), bytes_of("longer", 6), &err),
         DF_OK);
     assert_int_equal(store_cursor_next(c, &key, &value, &found, &err), DF_OK);
     assert_true(found && bytes_equal(key, key_of(room, 8)));
@@ -179,9 +179,7 @@ static enum df_status change(struct store *s, unsigned seed, struct met *met,
         if (status == DF_OK && found && removes) {
             status = store_cursor_remove(c, err);
         } else if (status == DF_OK) {
-            status =
-                found ? store_cursor_replace(c, key, bytes_of(value, len), err)
-                      : store_cursor_insert(c, key, bytes_of(value, len), err);
+            status = store_cursor_insert(c, key, bytes_of(value, len), err);
         }
         met->put += status != DF_OK;
     }

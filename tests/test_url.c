@@ -1,6 +1,6 @@
 /*
  * Tables of references and what they are by the WHATWG URL standard and
- * DESIGN.md section 6. test_url_laws.c has random ones.
+ * url.h. test_url_laws.c has random ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Law 2 of DESIGN.md, section 11: rows, ledger and digests are the same
+ * Law 2 of CONTRIBUTING.md: rows, ledger and digests are the same
  * bytes for any number of threads and shards, for any budget, however files
  * are split, whatever the method, and however small the store's maps are.
  *

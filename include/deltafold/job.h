@@ -298,6 +298,7 @@ enum df_cell_kind {
                        as text elsewhere */
 };
 
+/* One cell of a line; len in bytes. */
 struct df_cell {
     enum df_cell_kind kind;
     const uint8_t *data;
@@ -361,8 +362,9 @@ struct df_present {
  */
 enum { DF_FOLD_KEY = 1, DF_FOLD_SPAN = 2, DF_FOLD_SPAN_HEAD = 9 };
 
+/* What becomes of a record. */
 enum df_outcome {
-    DF_OUTCOME_PENDING = 0,
+    DF_OUTCOME_PENDING = 0, /* not decided yet */
     DF_OUTCOME_UNIQUE = 1,
     DF_OUTCOME_DUPLICATE = 2,
     DF_OUTCOME_EXPIRED = 3,
@@ -376,17 +378,23 @@ enum df_outcome {
 /* What of time a view remembers; zeroed before the first record. It is kept
  * in the ledger, and every batch goes on from there. */
 struct df_clock {
-    bool is_set;    /* origin, start and end say something */
-    bool has_seen;  /* latest and earliest do */
-    int64_t origin; /* a line of the grid of spans, where start began */
-    int64_t start;  /* the expiry point; never moves back */
-    int64_t end;    /* a time from here on moves the window */
-    int64_t latest; /* of the times that were live on arrival */
-    int64_t earliest;
+    bool is_set;      /* origin, start and end say something */
+    bool has_seen;    /* latest and earliest do */
+    int64_t origin;   /* a line of the grid of spans, where start began */
+    int64_t start;    /* the expiry point; never moves back */
+    int64_t end;      /* a time from here on moves the window */
+    int64_t latest;   /* of the times that were live on arrival */
+    int64_t earliest; /* likewise */
 };
 
-enum df_tick { DF_TICK_LIVE, DF_TICK_EXPIRED, DF_TICK_FUTURE };
+/* What becomes of a record by its time alone. */
+enum df_tick {
+    DF_TICK_LIVE,
+    DF_TICK_EXPIRED, /* before the expiry point */
+    DF_TICK_FUTURE   /* too far ahead to be believed: df_fold.future */
+};
 
+/* What read makes of a record. */
 struct df_event {
     /* DF_OUTCOME_PENDING, and the rest is filled; or DF_OUTCOME_REJECTED plus
      * a reason. */
@@ -405,6 +413,7 @@ enum { DF_TIME_TEXT = 48 }; /* bytes of a time as text, with a NUL */
  * more of each column. Rows add up to DF_FOLD_SPAN_HEAD bytes to a key. */
 enum { DF_FOLD_KEY_MAX = DF_KEY_MAX + 8 * DF_COLUMNS_MAX };
 
+/* What a view remembers of a key. */
 struct df_state {
     int64_t copies; /* 0: the key is not known */
     int64_t time;   /* of the record that was kept */

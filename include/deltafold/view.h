@@ -10,9 +10,12 @@
  *
  * A df_view is a snapshot: it shows the view after one whole batch for as
  * long as it is open, while a writer goes on; df_view_refresh moves it to
- * the newest. It takes no lock, unless a
- * writer has died between two shards: then its batch is finished first. A
- * process opens each view once; a df_view belongs to one thread at a time.
+ * the newest. It takes no lock, unless a writer has died between two shards:
+ * then its batch is finished first. A process opens each view once; a df_view
+ * belongs to one thread at a time. Whatever is called may fail with DF_STATE
+ * where the view turns out to be damaged, and with DF_SYSTEM where memory or
+ * the disk do not do their part.
+ *
  * Rows that the view's option having= hides are not there for get and each;
  * info counts them. Views of jobs that show lines of their own (aggregate)
  * are rows here as well, all of them, with their numbers as they are stored:
@@ -50,18 +53,20 @@ DF_PUBLIC enum df_status df_view_refresh(struct df_view *view,
 DF_PUBLIC enum df_status df_view_at(struct df_view *view, const char *batch,
                                     struct df_error *err) DF_MUST_CHECK;
 
-/* What the view is and where it stands. Strings are the view's. */
+/* What the view is and where it stands. */
 struct df_view_info {
     const char *definition; /* job name, version and options, one line */
     unsigned components;    /* numbers per value */
     int has_element;        /* rows are (key, element), not key alone */
     uint64_t batches;       /* entries in the ledger */
-    uint64_t rows;
+    uint64_t rows;          /* whatever having= hides; but see unfolded */
     uint64_t unfolded; /* 0: rows is exact. Else so many changes of rows are
                           not folded in yet, each of which may add a row or
                           take one away; df_view_get and _each see them */
     unsigned char digest[16]; /* of all rows; equal views, equal digests */
 };
+/* Where the snapshot stands; after df_view_at, where it stood then. Strings
+ * hold until the handle is closed. */
 DF_PUBLIC void df_view_info(const struct df_view *view,
                             struct df_view_info *info);
 
@@ -72,17 +77,18 @@ DF_PUBLIC enum df_status df_view_get(struct df_view *view, const void *key,
                                      size_t element_len, int64_t *values,
                                      struct df_error *err) DF_MUST_CHECK;
 
-/* A row, borrowed for the duration of the callback. */
+/* A row, borrowed for the duration of the callback. Lengths are in bytes. */
 struct df_view_row {
     const unsigned char *key;
     size_t key_len;
-    const unsigned char *element;
+    const unsigned char *element; /* of jobs with elements, else empty */
     size_t element_len;
-    const int64_t *values;
+    const int64_t *values; /* info.components of them */
 };
 
 /* Calls each with every row whose key begins with prefix (all rows: NULL,
- * 0), in byte order of (key, element), until it returns non-zero. */
+ * 0), in byte order of (key, element), until it returns non-zero, which is
+ * DF_OK. */
 DF_PUBLIC enum df_status df_view_each(
     struct df_view *view, const void *prefix, size_t prefix_len,
     int (*each)(void *ctx, const struct df_view_row *row), void *ctx,

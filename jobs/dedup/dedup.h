@@ -1,5 +1,5 @@
 /*
- * dedup.h: the first record of each key, by the rules of DESIGN.md section 7.
+ * dedup.h: the first record of each key (README.md, "Dedup").
  *
  * A fold job: key.h says what a key is, instant.h what a time is, span_grid.h
  * which times are live, and the step in dedup.c what becomes of a record

@@ -291,9 +291,9 @@ bool instant_read(enum instant_unit unit, struct bytes text, int64_t *instant)
 
 static void iso_text(char out[INSTANT_TEXT], int64_t instant)
 {
-    int64_t s = floor_div(instant, SECOND_US);
+    int64_t s = calendar_floor_div(instant, SECOND_US);
     int64_t us = instant - s * SECOND_US;
-    int64_t days = floor_div(s, DAY_S);
+    int64_t days = calendar_floor_div(s, DAY_S);
     int64_t of_day = s - days * DAY_S;
     int64_t year;
     int64_t month;

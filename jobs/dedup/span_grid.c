@@ -2,7 +2,8 @@
 
 #include <assert.h>
 
-int64_t span_grid_length(const struct span_grid *g)
+/* N * S. */
+static int64_t length_of(const struct span_grid *g)
 {
     int64_t spans = g->period / g->span + (g->period % g->span != 0 ? 1 : 0);
 
@@ -15,7 +16,7 @@ static void set_reference(const struct span_grid *g, struct df_clock *clock,
     clock->is_set = true;
     clock->origin = reference - g->period;
     clock->start = clock->origin;
-    clock->end = clock->start + span_grid_length(g);
+    clock->end = clock->start + length_of(g);
 }
 
 void span_grid_begin(const struct span_grid *g, struct df_clock *clock)
@@ -59,7 +60,7 @@ enum df_tick span_grid_tick(const struct span_grid *g, struct df_clock *clock,
     }
     if (time >= clock->end) {
         clock->end = span_grid_span_of(g, clock, time) + g->span;
-        clock->start = clock->end - span_grid_length(g);
+        clock->start = clock->end - length_of(g);
     }
     if (!clock->has_seen || time > clock->latest) {
         clock->latest = time;

@@ -1,6 +1,5 @@
 /*
- * span_grid.h: which instants are live. Pure arithmetic, after DESIGN.md
- * section 7.
+ * span_grid.h: which instants are live. Pure arithmetic.
  *
  * Time is cut into spans of length S by a grid through G = R - P, R being
  * the reference and P the period. N = ceil(P / S) spans are live: the window
@@ -33,9 +32,6 @@ struct span_grid {
                            max_ahead is not believed */
     int64_t max_ahead;
 };
-
-/* N * S. */
-int64_t span_grid_length(const struct span_grid *g);
 
 /* The clock as it is before the first time, where the reference is known. */
 void span_grid_begin(const struct span_grid *g, struct df_clock *clock);

@@ -7,11 +7,11 @@
  *     url_base_fini(&base)
  *
  * Parsing and resolution are the WHATWG URL standard's for special schemes.
- * The result is normalised further (DESIGN.md section 6): fragment dropped,
- * host lower case and in ASCII (IDN by UTS 46), default port dropped, escapes
- * in upper-case hex, escaped unreserved characters (RFC 3986 section 2.3)
- * decoded, path case, query and trailing slash kept. An empty query keeps its
- * question mark and credentials stay, as they do in the standard's href.
+ * The result is normalised further: fragment dropped, host lower case and in
+ * ASCII (IDN by UTS 46), default port dropped, escapes in upper-case hex,
+ * escaped unreserved characters (RFC 3986 section 2.3) decoded, path case,
+ * query and trailing slash kept. An empty query keeps its question mark and
+ * credentials stay, as they do in the standard's href.
  *
  * Any bytes are a reference: ill-formed UTF-8 counts as U+FFFD. Time is
  * linear in the length. A result is in normal form: resolved again, against

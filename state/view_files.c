@@ -1,46 +1,13 @@
-/* The few things views do with directories. */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
+/* The names of a view's files. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "state/view_internal.h"
 
-enum df_status sync_directory(const char *path, struct df_error *err)
+char *view_path_of(const char *path, const char *name)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum df_status status = DF_OK;
+    char *joined = NULL;
 
-    if (fd < 0) {
-        return error_errno(err, errno, "%s", path);
-    }
-    if (fsync(fd) != 0) {
-        status = error_errno(err, errno, "%s: cannot sync", path);
-    }
-    (void)close(fd);
-    return status;
-}
-
-void remove_directory(const char *path, bool itself)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-
-    if (dir == NULL) {
-        return;
-    }
-    while ((entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") != 0 &&
-            strcmp(entry->d_name, "..") != 0) {
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-        }
-    }
-    (void)closedir(dir);
-    if (itself) {
-        (void)rmdir(path);
-    }
+    return asprintf(&joined, "%s/%s", path, name) < 0 ? NULL : joined;
 }
 
 /* One path, printed into out with its NUL. */

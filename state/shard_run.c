@@ -1,4 +1,4 @@
-#include "state/table_run.h"
+#include "state/shard_run.h"
 
 /* ---- the table ---- */
 
@@ -42,9 +42,9 @@ static enum df_status table_rewind(struct run_source *source,
     return DF_OK;
 }
 
-enum df_status table_run_open(struct table_run *r, struct store_txn *t,
-                              enum store_table table, unsigned components,
-                              struct df_error *err)
+static enum df_status table_open(struct table_run *r, struct store_txn *t,
+                                 enum store_table table, unsigned components,
+                                 struct df_error *err)
 {
     *r = (struct table_run){ .source = { .next = table_next,
                                          .rewind = table_rewind,
@@ -52,7 +52,7 @@ enum df_status table_run_open(struct table_run *r, struct store_txn *t,
     return rows_reader_open(&r->rows, t, table, components, err);
 }
 
-void table_run_close(struct table_run *r)
+static void table_close(struct table_run *r)
 {
     rows_reader_close(r->rows);
     r->rows = NULL;
@@ -67,8 +67,8 @@ enum df_status shard_run_open(struct shard_run *r,
     struct runs_from runs = { .shape = from->shape,
                               .t = from->t,
                               .inbox = from->inbox };
-    enum df_status status = table_run_open(&r->table, from->t, from->table,
-                                           from->shape.components, err);
+    enum df_status status = table_open(&r->table, from->t, from->table,
+                                       from->shape.components, err);
 
     r->run = &r->table.source;
     if (status == DF_OK && (from->count > 0 || from->without_rows)) {
@@ -85,7 +85,7 @@ enum df_status shard_run_open(struct shard_run *r,
 void shard_run_close(struct shard_run *r)
 {
     runs_sum_close(&r->sum);
-    table_run_close(&r->table);
+    table_close(&r->table);
     r->run = NULL;
 }
 

@@ -1,17 +1,18 @@
 /*
- * table_run.h: a shard's rows as a run that can seek: the table as it lies
+ * shard_run.h: a shard's rows as a run that can seek: the table as it lies
  * there, and with an overlay the sum of both, which is what the view holds.
  *
  *     shard_run_open(&r, &from, err);     r zeroed before
  *     ... r.run ...
  *     shard_run_close(&r);                safe on zeroed memory
  */
-#ifndef STATE_TABLE_RUN_H
-#define STATE_TABLE_RUN_H
+#ifndef STATE_SHARD_RUN_H
+#define STATE_SHARD_RUN_H
 
 #include "state/rows.h"
 #include "state/runs.h"
 
+/* shard_run.c's own. */
 struct table_run {
     struct run_source source;
     struct rows_reader *rows;
@@ -19,10 +20,6 @@ struct table_run {
     bool begun;              /* a seek has been made */
     bool ended;              /* and found nothing */
 };
-enum df_status table_run_open(struct table_run *r, struct store_txn *t,
-                              enum store_table table, unsigned components,
-                              struct df_error *err) DF_MUST_CHECK;
-void table_run_close(struct table_run *r); /* safe on zeroed memory */
 
 struct shard_run_from {
     struct row_shape shape;
