@@ -267,9 +267,8 @@ static void print_line(struct tally *t, const struct engine_report *r)
     char b[HUMAN_MAX];
     uint64_t inserted;
     uint64_t deleted;
-    struct shown name;
 
-    output_printf(t->out, "%-10s  ", shown(&name, bytes_of_string(r->name)));
+    entry_print_name(t->out, bytes_of_string(r->name));
     if (r->outcome == ENGINE_APPLIED) {
         output_printf(t->out, "%-15s  ", outcome_text(r->outcome));
         entry_print(t->out, r->entry);
