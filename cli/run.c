@@ -64,7 +64,7 @@ static const struct option options[] = {
       .help = "read applied batches again even where lengths and times are "
               "those in the ledger" },
     { .name = "outcomes",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_PATH,
       .offset = offsetof(struct run, outcomes),
       .value = "OUT",
       .help = "of a dedup view: write the records of each batch to OUT/BATCH, "
