@@ -356,7 +356,7 @@ static void report(void *ctx, const struct engine_report *r)
 }
 
 /* "2 batches applied, 1 already applied  +24 -8 documents ..." */
-static void print_totals(const struct tally *t)
+static void print_totals(const struct tally *t, bool done)
 {
     char a[HUMAN_MAX];
     char b[HUMAN_MAX];
@@ -368,7 +368,9 @@ static void print_totals(const struct tally *t)
     for (size_t i = 0; i <= ENGINE_NOT_READY; i++) {
         all += t->batches[i];
     }
-    if (all < 2) {
+    /* One batch's line, or the refusal of the first, has said it all. That
+     * there was none is said: it may be the wrong directory. */
+    if (all == 1 || (all == 0 && !done)) {
         return;
     }
     output_printf(t->out, "%s of %s batches applied", human_count(a, applied),
@@ -386,7 +388,7 @@ static void print_totals(const struct tally *t)
     output_byte(t->out, '\n');
 }
 
-static void finish_tally(struct tally *t)
+static void finish_tally(struct tally *t, bool done)
 {
     progress_clear(t->progress);
     if (t->left_out > 0) {
@@ -395,7 +397,7 @@ static void finish_tally(struct tally *t)
                         t->left_out);
     }
     if (!t->json) {
-        print_totals(t);
+        print_totals(t, done);
     }
 }
 
@@ -444,7 +446,7 @@ static enum df_status apply(struct invocation *in, const void *given,
     notice_recovered(o, &w->progress);
     status = engine_run(o->view, &o->spec, (const char *const *)in->argv + 1,
                         (size_t)in->argc - 1, &w->engine, report, &tally, err);
-    finish_tally(&tally);
+    finish_tally(&tally, status == DF_OK);
     return status;
 }
 
