@@ -33,7 +33,7 @@ struct bench {
 
 static const struct option options[] = {
     { .name = "documents",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_PATH,
       .offset = offsetof(struct bench, documents),
       .value = "DIR",
       .help = "the documents that VIEW is of, all of them" },
@@ -75,7 +75,7 @@ static const struct option options[] = {
       .initial = "1" },
     { .name = "output",
       .letter = 'o',
-      .kind = OPTION_TEXT,
+      .kind = OPTION_PATH,
       .offset = offsetof(struct bench, output),
       .value = "PREFIX",
       .help = "write PREFIX.csv and PREFIX.svg",
@@ -86,7 +86,7 @@ static const struct option options[] = {
       .offset = offsetof(struct bench, force),
       .help = "replace these files where they exist" },
     { .name = "scratch",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_PATH,
       .offset = offsetof(struct bench, scratch),
       .value = "DIR",
       .help = "where to work, best on the disk that views are kept on",

@@ -28,8 +28,8 @@ const struct command *command_find(const char *name)
 }
 
 /* The first line of the synopsis is the usage that a message has room for. */
-static enum df_status wrong_count(const struct command *c, const char *what,
-                                  struct df_error *err)
+static enum df_status wrong_arguments(const struct command *c,
+                                      const char *what, struct df_error *err)
 {
     int len = (int)strcspn(c->synopsis, "\n");
 
@@ -57,10 +57,16 @@ enum df_status command_parse(struct invocation *in, void *const *into,
         return status;
     }
     if (in->argc < c->arguments_min) {
-        return wrong_count(c, "an argument is missing", err);
+        return wrong_arguments(c, "an argument is missing", err);
     }
     if (c->arguments_max >= 0 && in->argc > c->arguments_max) {
-        return wrong_count(c, "too many arguments", err);
+        return wrong_arguments(c, "too many arguments", err);
+    }
+    for (int i = 0; i < in->argc; i++) {
+        /* A shell's variable that is not set, most likely. */
+        if (in->argv[i][0] == '\0' && (i == 0 || !c->takes_keys)) {
+            return wrong_arguments(c, "an argument is empty", err);
+        }
     }
     return DF_OK;
 }

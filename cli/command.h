@@ -41,6 +41,7 @@ struct command {
     const struct option *options[COMMAND_GROUPS_MAX];
     int arguments_min;
     int arguments_max; /* -1: no limit */
+    bool takes_keys;   /* arguments behind the first may be empty */
     enum df_status (*run)(struct invocation *in, struct df_error *err);
 };
 

@@ -2,6 +2,8 @@
 
 #include "cli/human.h"
 
+enum { NAME_COLUMNS = 10 }; /* of a date */
+
 static const char *kind_name(enum ledger_kind kind)
 {
     switch (kind) {
@@ -168,6 +170,14 @@ static void print_documents(struct output *out, const struct ledger_entry *e)
     }
     output_printf(out, "  %s pair%s  ", human_count(a, e->pairs),
                   human_plural(e->pairs));
+}
+
+void entry_print_name(struct output *out, struct bytes name)
+{
+    struct shown s;
+    struct bytes text = bytes_of_string(shown(&s, name));
+
+    output_printf(out, "%s%*s  ", s.text, human_pad(text, NAME_COLUMNS), "");
 }
 
 void entry_print(struct output *out, const struct ledger_entry *e)

@@ -21,6 +21,10 @@ void entry_json_rows(struct json *j, uint64_t rows, uint64_t unfolded);
 void entry_json(struct json *j, const struct ledger_entry *e,
                 const struct df_job *job);
 
+/* A batch's name as a line begins with it, filled up to ten columns and with
+ * two blanks behind. */
+void entry_print_name(struct output *out, struct bytes name);
+
 /* "+12 -4 documents  1,204 pairs  31 rows added, 402 changed, 3 removed
  * increment  14 ms", one line without an end. */
 void entry_print(struct output *out, const struct ledger_entry *e);

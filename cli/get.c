@@ -241,5 +241,6 @@ const struct command command_get = {
     .options = { options },
     .arguments_min = 2,
     .arguments_max = -1,
+    .takes_keys = true,
     .run = run,
 };

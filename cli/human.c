@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <time.h>
 
+#include <utf8proc.h>
+
+#include "base/utf8.h"
+
 const char *human_count(char room[HUMAN_MAX], uint64_t v)
 {
     char *p = room + HUMAN_MAX;
@@ -70,12 +74,42 @@ const char *human_time(char room[HUMAN_MAX], int64_t seconds)
     return room;
 }
 
+/* The width of the character at *at, which moves behind it. */
+static size_t next_width(struct bytes text, size_t *at)
+{
+    uint32_t point;
+
+    *at += utf8_decode(text.data + *at, text.len - *at, &point);
+    return point == UTF8_BAD ? 1 : (size_t)utf8proc_charwidth((int32_t)point);
+}
+
 size_t human_width(struct bytes text)
 {
     size_t width = 0;
 
-    for (size_t i = 0; i < text.len; i++) {
-        width += (text.data[i] & 0xc0) != 0x80;
+    for (size_t at = 0; at < text.len;) {
+        width += next_width(text, &at);
     }
     return width;
+}
+
+size_t human_fit(struct bytes text, size_t columns)
+{
+    size_t width = 0;
+    size_t fits = 0;
+
+    for (size_t at = 0; at < text.len; fits = at) {
+        width += next_width(text, &at);
+        if (width > columns) {
+            break;
+        }
+    }
+    return fits;
+}
+
+int human_pad(struct bytes text, size_t columns)
+{
+    size_t width = human_width(text);
+
+    return width < columns ? (int)(columns - width) : 0;
 }

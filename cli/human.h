@@ -21,7 +21,16 @@ static inline const char *human_plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* Columns that UTF-8 text takes: its code points. */
+/* Columns that text takes on a terminal: two for what East Asian fonts draw
+ * wide and for most emoji, none for marks, one for a byte that is not UTF-8.
+ */
 size_t human_width(struct bytes text);
+
+/* How many bytes of text fit into so many columns; never part of a character,
+ * and never a letter without its marks. */
+size_t human_fit(struct bytes text, size_t columns);
+
+/* Blanks that fill text up to so many columns; none if it is longer. */
+int human_pad(struct bytes text, size_t columns);
 
 #endif

@@ -70,6 +70,15 @@ static enum df_status unknown(const char *name, struct df_error *err)
                      what, s.text);
 }
 
+static enum df_status surplus(const char *argument, struct df_error *err)
+{
+    struct shown s;
+
+    return error_set(err, DF_USAGE,
+                     "'%s' is one argument too many: see 'deltafold --help'",
+                     shown(&s, bytes_of_string(argument)));
+}
+
 static enum df_status help(int argc, char **argv, struct df_error *err)
 {
     const struct command *c;
@@ -79,8 +88,11 @@ static enum df_status help(int argc, char **argv, struct df_error *err)
         return DF_OK;
     }
     c = command_find(argv[0]);
-    return c == NULL ? unknown(argv[0], err)
-                     : command_help(c, &standard_output, err);
+    if (c == NULL) {
+        return unknown(argv[0], err);
+    }
+    return argc > 1 ? surplus(argv[1], err)
+                    : command_help(c, &standard_output, err);
 }
 
 static enum df_status dispatch(int argc, char **argv, struct df_error *err)
@@ -97,6 +109,9 @@ static enum df_status dispatch(int argc, char **argv, struct df_error *err)
         return help(in.argc, in.argv, err);
     }
     if (strcmp(argv[1], "--version") == 0) {
+        if (argc > 2) {
+            return surplus(argv[2], err);
+        }
         output_text(&standard_output, "deltafold " DELTAFOLD_VERSION "\n");
         return DF_OK;
     }

@@ -190,6 +190,16 @@ static enum df_status store_flag(const struct parse *p, const struct given *g)
     return DF_OK;
 }
 
+static enum df_status store_text(const struct parse *p, const struct given *g)
+{
+    if (g->option->kind == OPTION_PATH && g->value[0] == '\0') {
+        return error_set(p->err, DF_USAGE, "%s: '' is not a path: see '%s'",
+                         g->shown, p->help);
+    }
+    memcpy((char *)g->into + g->option->offset, &g->value, sizeof g->value);
+    return DF_OK;
+}
+
 static enum df_status store(struct parse *p, struct given *g)
 {
     if (g->option->kind == OPTION_FLAG) {
@@ -205,11 +215,9 @@ static enum df_status store(struct parse *p, struct given *g)
     if (g->option->kind == OPTION_CHOICE) {
         return store_choice(p, g, g->value);
     }
-    if (g->option->kind != OPTION_TEXT) {
-        return store_number(p, g, g->value);
-    }
-    memcpy((char *)g->into + g->option->offset, &g->value, sizeof g->value);
-    return DF_OK;
+    return g->option->kind == OPTION_TEXT || g->option->kind == OPTION_PATH
+               ? store_text(p, g)
+               : store_number(p, g, g->value);
 }
 
 /* Finds by name, or by letter where name is NULL. */

@@ -25,6 +25,7 @@
 enum option_kind {
     OPTION_FLAG,   /* bool; no value */
     OPTION_TEXT,   /* const char *, points into argv */
+    OPTION_PATH,   /* the same, and not empty */
     OPTION_NUMBER, /* uint64_t, min to max */
     OPTION_SIZE,   /* uint64_t bytes, min to max; suffixes K, M, G, T */
     OPTION_CHOICE  /* unsigned: which of `choices` */

@@ -11,8 +11,9 @@
 
 enum {
     REDRAW_US = 100000, /* ten times a second */
-    LINE_MAX_COLUMNS = 200,
-    COLUMNS_USUAL = 80 /* of terminals that do not tell */
+    COLUMNS_USUAL = 80, /* of terminals that do not tell */
+    TAIL_MAX = 100,     /* bytes of a line behind the batch's name */
+    LINE_MAX_BYTES = sizeof(struct shown) + TAIL_MAX
 };
 
 static uint64_t microseconds(void)
@@ -42,22 +43,20 @@ static size_t terminal_columns(void)
     return size.ws_col;
 }
 
-/* Cuts text to so many columns, between code points. */
+/* Cuts text to so many columns. */
 static void fit(char *text, size_t columns)
 {
-    size_t width = 0;
-
-    for (char *p = text; *p != '\0'; p++) {
-        if ((*p & 0xc0) != 0x80 && ++width > columns) {
-            *p = '\0';
-            return;
-        }
-    }
+    text[human_fit(bytes_of_string(text), columns)] = '\0';
 }
 
-static void compose(char line[LINE_MAX_COLUMNS], const struct progress *p,
+/* Where a line is too long the name of the batch gives way: that the rest of
+ * it moves is what one looks at. */
+static void compose(char line[LINE_MAX_BYTES], const struct progress *p,
                     const struct engine_progress *now, uint64_t time)
 {
+    size_t columns = terminal_columns() - 1;
+    size_t taken;
+    char tail[TAIL_MAX];
     char percent[16] = "";
     char speed[HUMAN_MAX + 16] = "";
     char room[HUMAN_MAX];
@@ -75,9 +74,12 @@ static void compose(char line[LINE_MAX_COLUMNS], const struct progress *p,
         (void)snprintf(speed, sizeof speed, "  %s/s",
                        human_bytes(room, (uint64_t)rate));
     }
-    (void)snprintf(line, LINE_MAX_COLUMNS, "%.100s  %s%s%s",
-                   shown(&name, bytes_of_string(now->batch)), now->phase,
-                   percent, speed);
+    (void)snprintf(tail, sizeof tail, "  %s%s%s", now->phase, percent, speed);
+    (void)shown(&name, bytes_of_string(now->batch));
+    taken = human_width(bytes_of_string(tail));
+    fit(name.text, taken < columns ? columns - taken : 0);
+    (void)snprintf(line, LINE_MAX_BYTES, "%s%s", name.text, tail);
+    fit(line, columns);
 }
 
 static void put(const char *text)
@@ -92,8 +94,8 @@ void progress_show(void *ctx, const struct engine_progress *now)
 {
     struct progress *p = ctx;
     uint64_t time = microseconds();
-    char line[LINE_MAX_COLUMNS];
-    char drawn[LINE_MAX_COLUMNS + 8];
+    char line[LINE_MAX_BYTES];
+    char drawn[LINE_MAX_BYTES + 8];
 
     if (!p->on) {
         return;
@@ -107,7 +109,6 @@ void progress_show(void *ctx, const struct engine_progress *now)
         return;
     }
     compose(line, p, now, time);
-    fit(line, terminal_columns() - 1);
     (void)snprintf(drawn, sizeof drawn, "\r%s\033[K", line);
     put(drawn);
     p->last = time;

@@ -64,7 +64,7 @@ static const struct option options[] = {
       .help = "read applied batches again even where lengths and times are "
               "those in the ledger" },
     { .name = "outcomes",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_PATH,
       .offset = offsetof(struct run, outcomes),
       .value = "OUT",
       .help = "of a dedup view: write the records of each batch to OUT/BATCH, "
@@ -267,9 +267,8 @@ static void print_line(struct tally *t, const struct engine_report *r)
     char b[HUMAN_MAX];
     uint64_t inserted;
     uint64_t deleted;
-    struct shown name;
 
-    output_printf(t->out, "%-10s  ", shown(&name, bytes_of_string(r->name)));
+    entry_print_name(t->out, bytes_of_string(r->name));
     if (r->outcome == ENGINE_APPLIED) {
         output_printf(t->out, "%-15s  ", outcome_text(r->outcome));
         entry_print(t->out, r->entry);
@@ -357,7 +356,7 @@ static void report(void *ctx, const struct engine_report *r)
 }
 
 /* "2 batches applied, 1 already applied  +24 -8 documents ..." */
-static void print_totals(const struct tally *t)
+static void print_totals(const struct tally *t, bool done)
 {
     char a[HUMAN_MAX];
     char b[HUMAN_MAX];
@@ -369,7 +368,9 @@ static void print_totals(const struct tally *t)
     for (size_t i = 0; i <= ENGINE_NOT_READY; i++) {
         all += t->batches[i];
     }
-    if (all < 2) {
+    /* One batch's line, or the refusal of the first, has said it all. That
+     * there was none is said: it may be the wrong directory. */
+    if (all == 1 || (all == 0 && !done)) {
         return;
     }
     output_printf(t->out, "%s of %s batches applied", human_count(a, applied),
@@ -387,7 +388,7 @@ static void print_totals(const struct tally *t)
     output_byte(t->out, '\n');
 }
 
-static void finish_tally(struct tally *t)
+static void finish_tally(struct tally *t, bool done)
 {
     progress_clear(t->progress);
     if (t->left_out > 0) {
@@ -396,7 +397,7 @@ static void finish_tally(struct tally *t)
                         t->left_out);
     }
     if (!t->json) {
-        print_totals(t);
+        print_totals(t, done);
     }
 }
 
@@ -445,7 +446,7 @@ static enum df_status apply(struct invocation *in, const void *given,
     notice_recovered(o, &w->progress);
     status = engine_run(o->view, &o->spec, (const char *const *)in->argv + 1,
                         (size_t)in->argc - 1, &w->engine, report, &tally, err);
-    finish_tally(&tally);
+    finish_tally(&tally, status == DF_OK);
     return status;
 }
 

@@ -36,7 +36,6 @@ static void print(struct output *out, const struct undo *undo,
                   const struct opened *o, const struct ledger_entry *e)
 {
     struct json j = { .out = out };
-    struct shown s;
 
     if (undo->json) {
         json_open(&j, NULL);
@@ -45,8 +44,8 @@ static void print(struct output *out, const struct undo *undo,
         json_line(&j);
         return;
     }
-    output_printf(out, "%-10s  %s  ", shown(&s, e->name),
-                  undo->redo ? "redone" : "undone");
+    entry_print_name(out, e->name);
+    output_printf(out, "%s  ", undo->redo ? "redone" : "undone");
     entry_print(out, e);
     output_byte(out, '\n');
 }

@@ -12,7 +12,7 @@ struct verify {
 
 static const struct option options[] = {
     { .name = "deltas",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_PATH,
       .offset = offsetof(struct verify, deltas),
       .value = "DIR",
       .help = "recompute from the applied batches under DIR" },

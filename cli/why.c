@@ -159,5 +159,6 @@ const struct command command_why = {
     .options = { options },
     .arguments_min = 2,
     .arguments_max = 2,
+    .takes_keys = true,
     .run = run,
 };

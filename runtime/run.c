@@ -187,6 +187,32 @@ static enum df_status plan_base(const struct run *r, struct snapshot *s,
     return status == DF_OK ? base_plan(base, &ask, r->err) : status;
 }
 
+static bool are_namesakes(const struct queued *a, const struct queued *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->path, b->path) != 0;
+}
+
+/* Whether another directory at hand has the same name. The ledger does not
+ * say which of them was applied, and lengths and times of files that were
+ * made alike are no sign: their content is. */
+static bool has_namesake(const struct queue *q, size_t at)
+{
+    const struct queued *b = q->batches;
+
+    return (at > 0 && are_namesakes(&b[at], &b[at - 1])) ||
+           (at + 1 < q->count && are_namesakes(&b[at], &b[at + 1]));
+}
+
+static enum df_status plan_queued(struct plan *p, const struct run *r,
+                                  struct snapshot *s, struct batch *batch,
+                                  size_t at)
+{
+    struct engine_options options = *r->options;
+
+    options.paranoid = options.paranoid || has_namesake(r->queue, at);
+    return plan_batch(p, s, r->job, batch, &options, r->err);
+}
+
 static enum df_status run_scanned(const struct run *r, struct batch *batch,
                                   size_t at, struct clock_mark started)
 {
@@ -199,7 +225,7 @@ static enum df_status run_scanned(const struct run *r, struct batch *batch,
     if (status != DF_OK) {
         return status;
     }
-    status = plan_batch(&plan, s, r->job, batch, r->options, r->err);
+    status = plan_queued(&plan, r, s, batch, at);
     apply_it = status == DF_OK && plan.outcome == ENGINE_APPLIED;
     if (status == DF_OK && !apply_it) {
         report_batch(r, plan.outcome, batch,

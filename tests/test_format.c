@@ -398,6 +398,49 @@ static void columns_line_up(void **state)
     prints(LITERAL("   7  \xc3\xa4pfel  x\n1234  b\n"));
 }
 
+static size_t width_of(const char *text)
+{
+    return human_width(bytes_of_string(text));
+}
+
+static size_t fit_of(const char *text, size_t columns)
+{
+    return human_fit(bytes_of_string(text), columns);
+}
+
+static void wide_characters_take_two_columns(void **state)
+{
+    struct columns t = { .align = "ll" };
+    struct df_error err;
+
+    (void)state;
+    assert_int_equal(width_of(""), 0);
+    assert_int_equal(width_of("abc"), 3);
+    assert_int_equal(width_of("\xc3\xa4"), 1);
+    assert_int_equal(width_of("a\xcc\x88"), 1);        /* a mark */
+    assert_int_equal(width_of("\xe6\xbc\xa2\xe5"), 3); /* and half of one */
+    assert_int_equal(width_of("\xed\x95\x9c"), 2);     /* Hangul */
+    assert_int_equal(width_of("\xf0\x9f\x98\x80"), 2); /* an emoji */
+    assert_int_equal(fit_of("abc", 5), 3);
+    assert_int_equal(fit_of("abc", 2), 2);
+    assert_int_equal(fit_of("abc", 0), 0);
+    assert_int_equal(fit_of("a\xcc\x88"
+                            "bc",
+                            1),
+                     3);
+    assert_int_equal(fit_of("\xe6\xbc\xa2\xe5\xad\x97", 3), 3);
+    assert_int_equal(fit_of("\xe6\xbc\xa2\xe5\xad\x97", 4), 6);
+    assert_int_equal(human_pad(bytes_of_string("\xe6\xbc\xa2"), 10), 8);
+    assert_int_equal(human_pad(bytes_of_string("abc"), 2), 0);
+    columns_cell(&t, "\xe6\xbc\xa2");
+    columns_cell(&t, "x");
+    columns_cell(&t, "abc");
+    columns_cell(&t, "y");
+    assert_int_equal(columns_print(&t, &out, &err), DF_OK);
+    columns_fini(&t);
+    prints(LITERAL("\xe6\xbc\xa2   x\nabc  y\n"));
+}
+
 static void numbers_for_people(void **state)
 {
     char room[HUMAN_MAX];
@@ -471,6 +514,7 @@ int main(void)
         cmocka_unit_test(long_keys_go_through_json),
         cmocka_unit_test(objects_nest),
         cmocka_unit_test(columns_line_up),
+        cmocka_unit_test(wide_characters_take_two_columns),
         cmocka_unit_test(numbers_for_people),
         cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(a_full_disk_is_noticed),
