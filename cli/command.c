@@ -6,8 +6,8 @@ static const struct command *const commands[] = {
     &command_init,   &command_run,   &command_rebuild, &command_compact,
     &command_verify, &command_get,   &command_top,     &command_export,
     &command_log,    &command_info,  &command_diff,    &command_why,
-    &command_undo,   &command_redo,  &command_keep,    &command_jobs,
-    &command_base,   &command_bench,
+    &command_undo,   &command_redo,  &command_keep,    &command_base,
+    &command_jobs,   &command_bench,
 };
 enum { HELP_WIDTH = 76 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
