@@ -107,11 +107,12 @@ static unsigned show_key_columns(const void *config)
 static bool show_has_numbers(const void *config, unsigned i)
 {
     const struct query *p = config;
-    const struct query_item *item = &p->items[i - p->by_count];
+    const struct query_item *item;
 
     if (i < p->by_count) {
         return p->is_ndjson;
     }
+    item = &p->items[i - p->by_count];
     return item->kind != QUERY_TOP &&
            !((item->kind == QUERY_MIN || item->kind == QUERY_MAX) &&
              item->is_text);
