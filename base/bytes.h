@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 struct bytes {
     const uint8_t *data;
@@ -41,6 +42,15 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
 {
     return a.len == b.len &&
            (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* Whether b ends in that text, letters of ASCII in any case. */
+static inline bool bytes_end_in(struct bytes b, const char *end)
+{
+    size_t len = strlen(end);
+
+    return b.len >= len &&
+           strncasecmp((const char *)b.data + b.len - len, end, len) == 0;
 }
 
 /* Copies b, where 15 bytes behind both are no matter: they may be read, and

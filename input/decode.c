@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -54,21 +53,14 @@ enum decode_kind decode_kind_of(struct bytes head)
     return DECODE_PLAIN;
 }
 
-static bool ends_in(const char *path, const char *suffix)
-{
-    size_t len = strlen(path);
-    size_t suffix_len = strlen(suffix);
-
-    return len >= suffix_len &&
-           strcasecmp(path + len - suffix_len, suffix) == 0;
-}
-
 enum decode_kind decode_kind_of_name(const char *path)
 {
-    if (ends_in(path, ".gz")) {
+    struct bytes name = bytes_of_string(path);
+
+    if (bytes_end_in(name, ".gz")) {
         return DECODE_GZIP;
     }
-    return ends_in(path, ".zst") ? DECODE_ZSTD : DECODE_PLAIN;
+    return bytes_end_in(name, ".zst") ? DECODE_ZSTD : DECODE_PLAIN;
 }
 
 size_t decode_mark(struct bytes head, bool *is_wide, enum utf16_order *order)

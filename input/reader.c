@@ -433,7 +433,7 @@ enum df_status reader_read(struct reader *r, struct reader_units *units,
         status = only_hash(r, err);
     } else if (units_at(units, unit)->is_split) {
         status = read_split_file(r, err);
-    } else if (warc_is_named(file->path)) {
+    } else if (warc_is_named(bytes_of_string(file->path))) {
         status = read_archive(r, sink, ctx, err);
     } else {
         status = reader_read_file(r, err);

@@ -444,7 +444,7 @@ enum df_status reader_read_records(struct reader *r,
     decode_start(r->file);
     r->content = r->file;
     pieces_start(&r->pieces, file->id, range.begin == 0, NULL, NULL);
-    if (warc_is_named(file->path)) {
+    if (warc_is_named(bytes_of_string(file->path))) {
         status = source_refuse(&r->source, err,
                                "an archive (WARC) holds documents, not "
                                "records: this view has another format=");

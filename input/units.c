@@ -116,7 +116,8 @@ static bool may_be_split(const struct reader_cut *cut, const char *path,
 
     (void)decode_mark(head, &is_wide, &order);
     return (!is_wide || (cut->raw && cut->format == RECORD_NONE)) &&
-           !warc_is_named(path) && decode_kind_of(head) == DECODE_PLAIN &&
+           !warc_is_named(bytes_of_string(path)) &&
+           decode_kind_of(head) == DECODE_PLAIN &&
            decode_kind_of_name(path) == DECODE_PLAIN;
 }
 

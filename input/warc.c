@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "input/chunked.h"
 #include "input/fields.h"
@@ -29,19 +28,10 @@ struct warc {
     struct reader_counts counts;
 };
 
-static bool ends_in(const char *path, const char *suffix)
+bool warc_is_named(struct bytes path)
 {
-    size_t len = strlen(path);
-    size_t suffix_len = strlen(suffix);
-
-    return len >= suffix_len &&
-           strcasecmp(path + len - suffix_len, suffix) == 0;
-}
-
-bool warc_is_named(const char *path)
-{
-    return ends_in(path, ".warc") || ends_in(path, ".warc.gz") ||
-           ends_in(path, ".warc.zst");
+    return bytes_end_in(path, ".warc") || bytes_end_in(path, ".warc.gz") ||
+           bytes_end_in(path, ".warc.zst");
 }
 
 /* ---- refusing ---------------------------------------------------------- */

@@ -44,7 +44,7 @@ enum {
 };
 
 /* By the name: ends in .warc, .warc.gz or .warc.zst, in any case. */
-bool warc_is_named(const char *path);
+bool warc_is_named(struct bytes path);
 
 struct warc;
 enum df_status warc_open(struct warc **w, struct decode *file,

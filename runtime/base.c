@@ -129,7 +129,7 @@ static enum df_status scan(struct base *b, const struct base_ask *ask,
 static const struct batch_file *find_archive(const struct batch *batch)
 {
     for (size_t i = 0; i < batch->file_count; i++) {
-        if (warc_is_named(batch->files[i].path)) {
+        if (warc_is_named(bytes_of_string(batch->files[i].path))) {
             return &batch->files[i];
         }
     }

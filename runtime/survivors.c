@@ -2,24 +2,13 @@
 
 #include "input/warc.h"
 
-enum { ENDING = 16 /* of a path; more than tells an archive */ };
-
-static bool is_archive(struct bytes path)
-{
-    char ending[ENDING + 1] = { 0 };
-    size_t len = path.len < ENDING ? path.len : ENDING;
-
-    memcpy(ending, path.data + path.len - len, len);
-    return warc_is_named(ending);
-}
-
 /* What a file comes to depends on its id and bytes; and on its name, where
  * that makes it an archive of documents. */
 static struct hash128 hash_file(const struct ledger_file *f)
 {
     uint8_t all[HASH128_SIZE + 8 + HASH128_SIZE];
 
-    hash128_store(all, hash128(f->id, is_archive(f->path) ? 1 : 0));
+    hash128_store(all, hash128(f->id, warc_is_named(f->path) ? 1 : 0));
     store_be64(all + HASH128_SIZE, f->length);
     hash128_store(all + HASH128_SIZE + 8, f->hash);
     return hash128(bytes_of(all, sizeof all), 0);

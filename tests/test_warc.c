@@ -1102,14 +1102,14 @@ static void test_failing_sink(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    assert_true(warc_is_named("inserted/a.warc"));
-    assert_true(warc_is_named("inserted/a.warc.gz"));
-    assert_true(warc_is_named("inserted/A.WARC.GZ"));
-    assert_true(warc_is_named("a.warc.zst"));
-    assert_false(warc_is_named("a.warc.txt"));
-    assert_false(warc_is_named("a_warc"));
-    assert_false(warc_is_named("a.gz"));
-    assert_false(warc_is_named("a.warc/b"));
+    assert_true(warc_is_named(bytes_of_string("inserted/a.warc")));
+    assert_true(warc_is_named(bytes_of_string("inserted/a.warc.gz")));
+    assert_true(warc_is_named(bytes_of_string("inserted/A.WARC.GZ")));
+    assert_true(warc_is_named(bytes_of_string("a.warc.zst")));
+    assert_false(warc_is_named(bytes_of_string("a.warc.txt")));
+    assert_false(warc_is_named(bytes_of_string("a_warc")));
+    assert_false(warc_is_named(bytes_of_string("a.gz")));
+    assert_false(warc_is_named(bytes_of_string("a.warc/b")));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

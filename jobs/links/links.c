@@ -393,14 +393,6 @@ static void resolve_link(struct mapper *m, const struct found_link *link,
 
 /* ---- what is a page ---- */
 
-static bool ends_with(struct bytes b, const char *end)
-{
-    size_t len = strlen(end);
-
-    return b.len >= len &&
-           begins_with(bytes_of(b.data + b.len - len, len), end);
-}
-
 /* Whether the path of an id ends as those of pages do. */
 static bool is_named_page(struct bytes id)
 {
@@ -411,7 +403,7 @@ static bool is_named_page(struct bytes id)
         id.len = (size_t)(query - id.data);
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        if (ends_with(id, ends[i])) {
+        if (bytes_end_in(id, ends[i])) {
             return true;
         }
     }
