@@ -257,6 +257,16 @@ enum df_status batch_scan_tree(struct batch *b, const char *path,
     return scan_as(b, path, true, err);
 }
 
+uint64_t batch_bytes(const struct batch *b)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < b->file_count; i++) {
+        bytes += b->files[i].length;
+    }
+    return bytes;
+}
+
 void batch_fini(struct batch *b)
 {
     struct pool *pool = b->owned;

@@ -63,6 +63,9 @@ enum df_status batch_scan_tree(struct batch *b, const char *path,
 
 void batch_fini(struct batch *b);
 
+/* Of all files, on disk. */
+uint64_t batch_bytes(const struct batch *b);
+
 /* XXH3-128 over the files' (section, id, length, hash), sorted by section
  * and id; all hashes must be set. */
 enum df_status batch_digest(const struct batch *b, struct hash128 *digest,

@@ -163,22 +163,12 @@ static enum df_status refuse_unknown(const struct batch *batch,
                      shown(&name, bytes_of_string(batch->name)));
 }
 
-static int64_t bytes_of_batch(const struct batch *batch)
-{
-    int64_t bytes = 0;
-
-    for (size_t i = 0; i < batch->file_count; i++) {
-        bytes += (int64_t)batch->files[i].length;
-    }
-    return bytes;
-}
-
 /* By bytes alone: as most nights are not. What is owed to others (negative
  * rows) is in no directory. */
 static bool may_be_worth_it(const struct base *b, const struct batch *batch)
 {
     return b->after.files >= 0 && b->after.bytes >= 0 &&
-           bytes_of_batch(batch) > b->after.bytes;
+           (int64_t)batch_bytes(batch) > b->after.bytes;
 }
 
 static enum df_status weigh(const struct base *b, const struct base_ask *ask,

@@ -366,10 +366,7 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
     c->batch = batch;
     c->skip = skip;
     c->done_bytes = 0;
-    c->total_bytes = 0;
-    for (size_t i = 0; i < batch->file_count; i++) {
-        c->total_bytes += batch->files[i].length;
-    }
+    c->total_bytes = batch_bytes(batch);
     choose_team(c);
     if (c->plan.begin != NULL) {
         status = c->plan.begin(c->plan.records_ctx, c->units.count, err);

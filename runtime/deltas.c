@@ -99,11 +99,10 @@ static bool divide(struct deltas *d, const struct batch *documents,
     bool *is_taken = calloc(n + 1, sizeof *is_taken);
     double half = most / 200;
     bool ok = order != NULL && is_taken != NULL;
-    double total = 0;
+    double total = (double)batch_bytes(documents);
 
     for (size_t i = 0; ok && i < n; i++) {
         order[i] = i;
-        total += (double)documents->files[i].length;
     }
     if (ok) {
         shuffle(order, n, random);

@@ -164,12 +164,9 @@ enum df_status forecast_batch(struct view *v, struct snapshot *s,
     };
     struct rates r = { 0 };
     double files = (double)batch->file_count;
-    double bytes = 0;
+    double bytes = (double)batch_bytes(batch);
     enum df_status status = read_rates(&r, s, err);
 
-    for (size_t i = 0; i < batch->file_count; i++) {
-        bytes += (double)batch->files[i].length;
-    }
     *known = status == DF_OK && r.rows.count > 0;
     if (!*known) {
         return status;
