@@ -140,13 +140,9 @@ static enum df_status put_in_place(struct shard_compact *c, size_t from,
     struct overlay *o = &c->overlay;
     const struct overlay_term term = { .run = run->seq,
                                        .batch = o->terms[o->count - 1].batch };
-    bool empty = run->rows == 0;
-    enum df_status status = empty ? runs_drop(t, run->seq, err) : DF_OK;
+    enum df_status status = overlay_replace(t, o, from, o->count,
+                                            run->rows > 0 ? &term : NULL, err);
 
-    if (status == DF_OK) {
-        status =
-            overlay_replace(t, o, from, o->count, empty ? NULL : &term, err);
-    }
     c->state.settled = c->state.seq;
     return status == DF_OK ? shard_state_store(t, &c->state, err) : status;
 }
@@ -155,25 +151,17 @@ static enum df_status merge_terms(struct shard_compact *c, size_t from,
                                   struct store_txn *read, struct df_error *err)
 {
     const struct runs_from source = { .shape = c->shape, .t = read };
-    struct runs_term terms[OVERLAY_MAX];
     struct runs_put put = { .shape = c->shape,
                             .chunk = compact_chunk_bytes,
                             .stop = c->plan->stop };
     struct store_txn *t = NULL;
-    struct runs_sum sum = { 0 };
     struct kept_run run;
     enum df_status status = runs_next_merged(read, &put.seq, err);
 
-    overlay_terms(&c->overlay, c->overlay.count, terms);
     if (status == DF_OK) {
-        status = runs_sum_open(&sum, &source, terms + from,
-                               c->overlay.count - from, err);
+        status = overlay_merge(&c->overlay, from, &source, &put, c->store, &t,
+                               &run, err);
     }
-    if (status == DF_OK) {
-        put.run = sum.run;
-        status = runs_put(&put, c->store, &t, &run, err);
-    }
-    runs_sum_close(&sum);
     if (status == DF_OK) {
         status = put_in_place(c, from, &run, t, err);
     }

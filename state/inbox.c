@@ -189,24 +189,14 @@ static enum df_status store_sum(struct taking *k, struct store_txn **t,
     struct row_shape shape = k->v->definition.shape;
     const struct runs_from from = { .shape = shape, .inbox = k->inbox };
     struct runs_put put = { .shape = shape, .chunk = SIZE_MAX };
-    struct runs_term terms[OVERLAY_MAX];
-    struct runs_sum sum = { 0 };
     struct kept_run run;
     enum df_status status = runs_next_merged(k->read, &put.seq, err);
 
-    overlay_terms(&k->lies, k->lies.count, terms);
     if (status == DF_OK) {
-        status = runs_sum_open(&sum, &from, terms, k->lies.count, err);
+        status = overlay_merge(&k->lies, 0, &from, &put,
+                               k->v->stores[k->shard], t, &run, err);
     }
-    if (status == DF_OK) {
-        put.run = sum.run;
-        status = runs_put(&put, k->v->stores[k->shard], t, &run, err);
-    }
-    runs_sum_close(&sum);
-    if (status == DF_OK && run.rows == 0) {
-        return runs_drop(*t, run.seq, err);
-    }
-    if (status == DF_OK) {
+    if (status == DF_OK && run.rows > 0) {
         k->overlay.terms[k->overlay.count++] =
             (struct overlay_term){ .run = run.seq, .batch = k->state.seq };
     }

@@ -111,6 +111,27 @@ void overlay_terms(const struct overlay *o, size_t n, struct runs_term *out)
     }
 }
 
+enum df_status overlay_merge(const struct overlay *o, size_t first,
+                             const struct runs_from *from,
+                             struct runs_put *put, struct store *s,
+                             struct store_txn **t, struct kept_run *run,
+                             struct df_error *err)
+{
+    struct runs_term terms[OVERLAY_MAX];
+    struct runs_sum sum = { 0 };
+    enum df_status status;
+
+    overlay_terms(o, o->count, terms);
+    status = runs_sum_open(&sum, from, terms + first, o->count - first, err);
+    if (status == DF_OK) {
+        put->run = sum.run;
+        status = runs_put(put, s, t, run, err);
+    }
+    runs_sum_close(&sum);
+    return status == DF_OK && run->rows == 0 ? runs_drop(*t, run->seq, err)
+                                             : status;
+}
+
 static enum df_status get_run(struct store_txn *t, uint64_t number,
                               struct kept_run *run, struct df_error *err)
 {

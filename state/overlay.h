@@ -56,6 +56,15 @@ bool overlay_uses(const struct overlay *o, uint64_t run);
 /* The first n terms as runs_sum_open wants them. */
 void overlay_terms(const struct overlay *o, size_t n, struct runs_term *out);
 
+/* Stores what the terms from number `first` on add up to as one run, numbered
+ * put->seq, whose `run` is set here. *t is as runs_put leaves it. A sum
+ * without rows is not kept: run->rows is 0 then. */
+enum df_status overlay_merge(const struct overlay *o, size_t first,
+                             const struct runs_from *from,
+                             struct runs_put *put, struct store *s,
+                             struct store_txn **t, struct kept_run *run,
+                             struct df_error *err) DF_MUST_CHECK;
+
 /* What is known of the terms from number `from` to before `to` without
  * reading them; rows, bytes and magnitude are bounds. inbox: a transaction of
  * shard 0, where some terms are in the inbox (inbox.h); else NULL. */
