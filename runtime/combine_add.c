@@ -206,6 +206,13 @@ static bool open_hot(struct combine *c)
     return hot_open(&c->hot, share > PAGES_UNIT ? share : PAGES_UNIT);
 }
 
+/* Whether a key is its own stored key. Not &&: no branch in the loops below.
+ * The slack allows a look at the first byte of an empty key. */
+static inline bool is_plain_key(const uint8_t *data, size_t len)
+{
+    return (data[0] != 0) & (len != 0) & (len <= ROW_HEAD_EXACT);
+}
+
 /* Hashes keys into the batch and sends for their places. Returns false where
  * one is not its own stored key. */
 static bool prepare_batch(struct combine *c, const struct df_key *keys,
@@ -216,10 +223,7 @@ static bool prepare_batch(struct combine *c, const struct df_key *keys,
     for (size_t i = 0; i < n; i++) {
         struct table_key *k = &c->batch[i];
 
-        /* Not &&: no branch in this loop. The slack allows a look at the
-         * first byte of an empty key. */
-        is_plain &= (keys[i].data[0] != 0) & (keys[i].len != 0) &
-                    (keys[i].len <= ROW_HEAD_EXACT);
+        is_plain &= is_plain_key(keys[i].data, keys[i].len);
         table_key(k, keys[i].data, keys[i].len);
         __builtin_prefetch(hot_place(&c->hot, k->tag), 1);
     }
@@ -266,8 +270,8 @@ static void drain_cold(struct combine *c)
     }
 }
 
-/* One more batch may double the cold ones: each of its keys is cold itself or
- * replaces one that is. */
+/* A key of the batch makes one cold at most: itself, or that which it takes
+ * the place of. */
 static void count_batch(struct combine *c, size_t n)
 {
     const int64_t sign = c->sign;
@@ -341,8 +345,7 @@ static bool prepare_pairs(struct combine *c, const struct df_pair *pairs,
     for (size_t i = 0; i < n; i++) {
         struct table_key *k = &c->batch[i];
 
-        is_plain &= (pairs[i].key[0] != 0) & (pairs[i].key_len != 0) &
-                    (pairs[i].key_len <= ROW_HEAD_EXACT);
+        is_plain &= is_plain_key(pairs[i].key, pairs[i].key_len);
         table_key(k, pairs[i].key, pairs[i].key_len);
         __builtin_prefetch(table_home(&c->table, k), 1);
     }
