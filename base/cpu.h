@@ -18,7 +18,8 @@
 enum cpu_level {
     CPU_PORTABLE,
     CPU_AVX2,        /* and the bit manipulation that goes with it */
-    CPU_AVX512,      /* on bytes, and all of the above */
+    CPU_AVX512,      /* on bytes, registers of any width, bits moved by a
+                        mask, and all of the above */
     CPU_AVX512_VBMI2 /* bytes compressed by a mask, and all of the above */
 };
 
@@ -29,7 +30,9 @@ static inline bool cpu_has(enum cpu_level level)
                 __builtin_cpu_supports("bmi") &&
                 __builtin_cpu_supports("popcnt");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
-                  __builtin_cpu_supports("avx512bw");
+                  __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512vl") &&
+                  __builtin_cpu_supports("bmi2");
 
     switch (level) {
     case CPU_AVX2:

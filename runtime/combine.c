@@ -85,6 +85,7 @@ enum df_status combine_open(struct combine **c,
         return error_no_memory(err);
     }
     combine_add_init(combine);
+    combine_keys_init(combine);
     combine->plan = *plan;
     settle(&combine->plan);
     combine->sign = 1;
@@ -340,11 +341,20 @@ static bool fits(const struct combine *c, size_t more)
     return table_memory(&c->table) + overhead(c) + more <= c->plan.memory;
 }
 
-/* Room for one more record, by a quarter of what there is if that fits. */
+/* A quarter more, where that is much in huge pages. */
+static size_t grown(size_t size)
+{
+    size_t more = size + size / 4;
+    size_t unit = more < PAGES_HUGE ? PAGES_UNIT : PAGES_HUGE;
+
+    return (more + unit - 1) / unit * unit;
+}
+
+/* Room for one more record, and for many if that fits. */
 static bool grow_records(struct combine *c, size_t size)
 {
     size_t least = pages_round(size + TABLE_KEY_SLACK);
-    size_t step = pages_round(c->table.records_size / 4);
+    size_t step = grown(c->table.records_size) - c->table.records_size;
 
     if (step > least && fits(c, step)) {
         return table_grow_records(&c->table, step);
@@ -408,7 +418,7 @@ enum df_status combine_finish(struct combine *c, struct df_error *err)
 {
     enum df_status status;
 
-    combine_add_end(c);
+    combine_keys_end(c);
     status = combine_status(c, err);
     if (status != DF_OK) {
         return status;

@@ -1,13 +1,7 @@
 /*
- * combine_add.c: pairs and keys into the table of combine.c.
- *
- * Lists of keys that count one each are what word count emits, by the
- * hundred million: they are counted where most of them are (hot.h), and those
- * that are not are added to the table in batches of their own.
+ * combine_add.c: pairs into the table of combine.c.
  */
 #include "runtime/combine_internal.h"
-
-enum { HOT_SHARE = 16 }; /* one part in so many of the memory, at most */
 
 /* ---- any pair ---- */
 
@@ -103,6 +97,19 @@ static void add_apart(struct combine *c, const struct table_key *k,
     }
 }
 
+void combine_add_stored(struct combine *c, const struct table_key *k,
+                        struct bytes key, const int64_t *values)
+{
+    struct table_slot *slot = table_find(&c->table, k);
+
+    if (table_is_free(slot)) {
+        slot = insert(c, k, key);
+    }
+    if (slot != NULL && !add_values(c, slot, values)) {
+        add_apart(c, k, key, values);
+    }
+}
+
 static bool length_is_right(struct combine *c, struct bytes b, size_t max,
                             const char *what)
 {
@@ -135,12 +142,11 @@ static bool to_stored_key(struct combine *c)
 }
 
 /* Any pair, at its own pace. */
-static void add_pair(struct combine *c, struct bytes key, struct bytes element,
-                     const int64_t *values)
+void combine_add_pair(struct combine *c, struct bytes key,
+                      struct bytes element, const int64_t *values)
 {
     struct row_shape shape = c->plan.shape;
     struct table_key k;
-    struct table_slot *slot;
 
     if (!length_is_right(c, key, c->plan.key_max, "key") ||
         (shape.has_element &&
@@ -162,13 +168,7 @@ static void add_pair(struct combine *c, struct bytes key, struct bytes element,
         return;
     }
     table_key(&k, c->stored.data, c->stored.len);
-    slot = table_find(&c->table, &k);
-    if (table_is_free(slot)) {
-        slot = insert(c, &k, key);
-    }
-    if (slot != NULL && !add_values(c, slot, values)) {
-        add_apart(c, &k, key, values);
-    }
+    combine_add_stored(c, &k, key, values);
 }
 
 static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
@@ -178,165 +178,13 @@ static void emit_pair(struct df_emitter *e, const uint8_t *key, size_t key_len,
     struct combine *c = (struct combine *)e;
 
     c->stats.pairs++;
-    add_pair(c, bytes_of(key, key_len), bytes_of(element, element_len),
-             values);
+    combine_add_pair(c, bytes_of(key, key_len), bytes_of(element, element_len),
+                     values);
 }
 
-static void add_keys_one_by_one(struct combine *c, const struct df_key *keys,
-                                size_t n)
-{
-    static const int64_t one[DF_COMPONENTS_MAX] = { 1 };
-
-    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
-        add_pair(c, bytes_of(keys[i].data, keys[i].len), bytes_of(NULL, 0),
-                 one);
-    }
-}
-
-/* Opened late, for jobs that emit pairs need none; without memory all keys
- * are cold. */
-static bool open_hot(struct combine *c)
-{
-    size_t share = c->plan.memory / HOT_SHARE;
-
-    if (c->hot.entries != NULL) {
-        return true;
-    }
-    share = share < HOT_BYTES_MAX ? share : HOT_BYTES_MAX;
-    return hot_open(&c->hot, share > PAGES_UNIT ? share : PAGES_UNIT);
-}
-
-/* Whether a key is its own stored key. Not &&: no branch in the loops below.
- * The slack allows a look at the first byte of an empty key. */
-static inline bool is_plain_key(const uint8_t *data, size_t len)
-{
-    return (data[0] != 0) & (len != 0) & (len <= ROW_HEAD_EXACT);
-}
-
-/* Hashes keys into the batch and sends for their places. Returns false where
- * one is not its own stored key. */
-static bool prepare_batch(struct combine *c, const struct df_key *keys,
-                          size_t n)
-{
-    bool is_plain = true;
-
-    for (size_t i = 0; i < n; i++) {
-        struct table_key *k = &c->batch[i];
-
-        is_plain &= is_plain_key(keys[i].data, keys[i].len);
-        table_key(k, keys[i].data, keys[i].len);
-        __builtin_prefetch(hot_place(&c->hot, k->tag), 1);
-    }
-    return is_plain;
-}
-
-static void add_cold(struct combine *c, const struct table_key *k,
-                     int64_t count)
-{
-    c->cold[c->cold_count++] = (struct combine_cold){ *k, count };
-    __builtin_prefetch(table_home(&c->table, k), 1);
-}
-
-/* A short key brings its bytes along. */
-static void add_replaced(struct combine *c, const struct hot_out *out)
-{
-    struct combine_cold *cold = &c->cold[c->cold_count];
-
-    add_cold(c, &out->key, out->count);
-    cold->key.data = (const uint8_t *)&cold->key.low;
-}
-
-/* Adds the cold keys to the table: the slots have been sent for, now the
- * records are. */
-static void drain_cold(struct combine *c)
-{
-    size_t n = c->cold_count;
-
-    c->cold_count = 0;
-    for (size_t i = 0; i < n; i++) {
-        table_prefetch_record(&c->table, &c->cold[i].key);
-    }
-    for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
-        const struct table_key *k = &c->cold[i].key;
-        struct bytes key = bytes_of(k->data, k->len);
-        struct table_slot *slot = table_find(&c->table, k);
-
-        if (table_is_free(slot)) {
-            slot = insert(c, k, key);
-        }
-        if (slot != NULL && !add_values(c, slot, &c->cold[i].count)) {
-            add_apart(c, k, key, &c->cold[i].count);
-        }
-    }
-}
-
-/* A key of the batch makes one cold at most: itself, or that which it takes
- * the place of. */
-static void count_batch(struct combine *c, size_t n)
-{
-    const int64_t sign = c->sign;
-
-    if (c->cold_count + n > COMBINE_COLD) {
-        drain_cold(c);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct table_key *k = &c->batch[i];
-        struct hot_out out;
-
-        switch (hot_count(&c->hot, k, sign, &out)) {
-        case HOT_COUNTED:
-            break;
-        case HOT_COLD:
-            add_cold(c, k, sign);
-            break;
-        case HOT_REPLACED:
-            add_replaced(c, &out);
-            break;
-        }
-    }
-}
-
-static void emit_keys(struct df_emitter *e, const struct df_key *keys,
-                      size_t n)
-{
-    struct combine *c = (struct combine *)e;
-
-    assert(!c->plan.shape.has_element && c->plan.shape.components == 1);
-    c->stats.pairs += n;
-    if (!open_hot(c)) {
-        add_keys_one_by_one(c, keys, n);
-        return;
-    }
-    while (n > 0 && c->emitter.status == DF_OK) {
-        size_t some = n < COMBINE_BATCH ? n : COMBINE_BATCH;
-
-        if (c->plan.sample == 1 && prepare_batch(c, keys, some)) {
-            count_batch(c, some);
-        } else {
-            add_keys_one_by_one(c, keys, some);
-        }
-        keys += some;
-        n -= some;
-    }
-    drain_cold(c); /* while the long ones' bytes are there */
-}
-
-void combine_add_end(struct combine *c)
-{
-    struct hot_out out;
-    size_t at = 0;
-
-    while (c->emitter.status == DF_OK && hot_take(&c->hot, &at, &out)) {
-        if (c->cold_count == COMBINE_COLD) {
-            drain_cold(c);
-        }
-        add_replaced(c, &out);
-    }
-    drain_cold(c);
-}
-
-/* The same two loops for pairs. Records are sent for as well: values beyond
- * the first are there. */
+/* Hashes the keys of pairs into the batch, then sends for their places and for
+ * their records: values beyond the first are there. Returns false where one
+ * is not its own stored key. */
 static bool prepare_pairs(struct combine *c, const struct df_pair *pairs,
                           size_t n)
 {
@@ -345,7 +193,7 @@ static bool prepare_pairs(struct combine *c, const struct df_pair *pairs,
     for (size_t i = 0; i < n; i++) {
         struct table_key *k = &c->batch[i];
 
-        is_plain &= is_plain_key(pairs[i].key, pairs[i].key_len);
+        is_plain &= combine_is_plain_key(pairs[i].key, pairs[i].key_len);
         table_key(k, pairs[i].key, pairs[i].key_len);
         __builtin_prefetch(table_home(&c->table, k), 1);
     }
@@ -363,16 +211,9 @@ static void sum_batch(struct combine *c, const struct df_pair *pairs, size_t n)
         const struct table_key *k = &c->batch[i];
         struct bytes key = bytes_of(k->data, k->len);
         const int64_t *values = signed_values(c, key, pairs[i].values);
-        struct table_slot *slot = table_find(&c->table, k);
 
-        if (values == NULL || row_values_zero(components, values)) {
-            continue;
-        }
-        if (table_is_free(slot)) {
-            slot = insert(c, k, key);
-        }
-        if (slot != NULL && !add_values(c, slot, values)) {
-            add_apart(c, k, key, values);
+        if (values != NULL && !row_values_zero(components, values)) {
+            combine_add_stored(c, k, key, values);
         }
     }
 }
@@ -381,9 +222,9 @@ static void add_one_by_one(struct combine *c, const struct df_pair *pairs,
                            size_t n)
 {
     for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
-        add_pair(c, bytes_of(pairs[i].key, pairs[i].key_len),
-                 bytes_of(pairs[i].element, pairs[i].element_len),
-                 pairs[i].values);
+        combine_add_pair(c, bytes_of(pairs[i].key, pairs[i].key_len),
+                         bytes_of(pairs[i].element, pairs[i].element_len),
+                         pairs[i].values);
     }
 }
 
@@ -410,6 +251,5 @@ static void emit_pairs(struct df_emitter *e, const struct df_pair *pairs,
 void combine_add_init(struct combine *c)
 {
     c->emitter.pair = emit_pair;
-    c->emitter.keys = emit_keys;
     c->emitter.pairs = emit_pairs;
 }

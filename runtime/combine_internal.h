@@ -1,8 +1,9 @@
 /*
- * combine_internal.h: a combine, for the two files that are one:
+ * combine_internal.h: a combine, for the three files that are one:
  *
- *     combine.c        its memory: opening, spilling, finishing
- *     combine_add.c    its work: pairs and keys into the table
+ *     combine.c         its memory: opening, spilling, finishing
+ *     combine_add.c     its work: pairs into the table
+ *     combine_keys.c    the same for keys that count one each, at speed
  */
 #ifndef RUNTIME_COMBINE_INTERNAL_H
 #define RUNTIME_COMBINE_INTERNAL_H
@@ -11,11 +12,10 @@
 #include "runtime/hot.h"
 
 enum {
-    /* Keys hashed ahead of their look-up: enough to hide a miss in memory,
+    /* Pairs hashed ahead of their look-up: enough to hide a miss in memory,
      * few enough to stay in the first cache. */
     COMBINE_BATCH = 128,
-    /* A batch of cold keys, and those that the next batch may add to it. */
-    COMBINE_COLD = 2 * COMBINE_BATCH
+    COMBINE_COLD = 256 /* the same for cold keys */
 };
 
 /* What is to be added to the table. */
@@ -24,11 +24,18 @@ struct combine_cold {
     int64_t count;
 };
 
+/* One way to count keys, by what the processor can. */
+struct combine_path {
+    const char *name;
+    void (*count)(struct combine *c, const struct df_key *keys, size_t n);
+};
+
 struct combine {
     struct df_emitter emitter; /* first: what map writes to */
     struct combine_plan plan;
     char *spill_directory; /* the plan's, copied */
     int64_t sign;
+    const struct combine_path *path;
     struct hot hot; /* opened by the first list of keys */
     struct table table;
     struct buf stored; /* a stored key in the making, with slack behind */
@@ -54,9 +61,30 @@ struct combine {
 /* combine_add.c */
 
 void combine_add_init(struct combine *c);
-/* Moves what was counted elsewhere to the table; the emitter's status says
- * what came of it. */
-void combine_add_end(struct combine *c);
+/* Any pair, at its own pace. What fails, here and below, the emitter's status
+ * says. */
+void combine_add_pair(struct combine *c, struct bytes key,
+                      struct bytes element, const int64_t *values);
+/* Adds to the row of a stored key, whose row key is `key`. */
+void combine_add_stored(struct combine *c, const struct table_key *k,
+                        struct bytes key, const int64_t *values);
+/* Whether a key is its own stored key. Not &&: no branch in loops. The slack
+ * allows a look at the first byte of an empty key. */
+static inline bool combine_is_plain_key(const uint8_t *data, size_t len)
+{
+    return (data[0] != 0) & (len != 0) & (len <= ROW_HEAD_EXACT);
+}
+
+/* combine_keys.c */
+
+void combine_keys_init(struct combine *c);
+/* Moves what was counted elsewhere to the table. */
+void combine_keys_end(struct combine *c);
+/* The i-th path this processor can take, the best first; NULL past the last.
+ */
+const struct combine_path *combine_path(size_t i);
+/* For tests: what combines opened from now on take; NULL: the best. */
+void combine_prefer(const struct combine_path *path);
 
 /* combine.c */
 

@@ -42,9 +42,8 @@ enum {
     MARK = 255,
     CHUNK_FIRST = 1024, /* of a part; doubled up to the plan's */
     CHUNK_MAX = 256 * 1024,
-    CHUNK_SHARE = 4,     /* a part has this many in memory on average */
-    PIECE_MAX = 4 << 20, /* below what huge pages are asked for: events are
-                            read in order and gain nothing by them */
+    CHUNK_SHARE = 4, /* a part has this many in memory on average */
+    PIECE_MAX = 4 << 20,
     PIECE_SHARE = 8 /* at least as many in memory; holds the longest event */
 };
 #define DELETED UINT32_C(0x80000000)
@@ -232,7 +231,7 @@ static enum df_status cut(struct events *e, size_t size, uint8_t **data,
         status = spill(e, err);
     }
     if (status == DF_OK && e->piece == e->piece_count) {
-        e->pieces[e->piece] = pages_map(e->piece_size);
+        e->pieces[e->piece] = pages_map_ordinary(e->piece_size);
         if (e->pieces[e->piece] == NULL) {
             return error_no_memory(err);
         }

@@ -4,13 +4,18 @@
  * Of the words of a text a few thousand make up most: they fit in the second
  * cache with their bytes and their counts, where table.h's slots and records
  * do not. So a key is looked for here first: at one place, by its hash; two
- * words are compared, and a number is added to. No pointer is followed.
+ * words and a length are compared, and a number is added to. No pointer is
+ * followed.
  *
  *     hot_open(&h, bytes);
- *     switch (hot_count(&h, &key, 1, &out)) {
- *     case HOT_COUNTED: done
- *     case HOT_COLD:    the key is to be counted in the table
- *     case HOT_REPLACED: `out` is: a key that had its place, and its count
+ *     k = hot_salted(low, high);         16 bytes of a key, zero-padded
+ *     hash = hot_hash(k, len);
+ *     if (!hot_hit(&h, k, len, hash, 1)) {
+ *         switch (hot_miss(&h, k, len, hash, 1, &out)) {
+ *         case HOT_COUNTED:  done
+ *         case HOT_COLD:     the key is to be counted in the table
+ *         case HOT_REPLACED: `out` is, which had its place
+ *         }
  *     }
  *     while (hot_take(&h, &at, &out)) ...   what is left, at the end
  *     hot_close(&h);                        safe on zeroed memory
@@ -42,25 +47,31 @@ enum {
     HOT_BYTES_MAX = 512 * 1024
 };
 
-/* Two to a cache line. */
-struct hot_entry {
-    uint64_t low; /* the key, as table_key has it */
+/* The first 16 bytes of a key, zero-padded, each half with the salt that
+ * hashing adds (table_step): so they are compared as they are hashed. */
+struct hot_key {
+    uint64_t low;
     uint64_t high;
+};
+
+/* Two to a cache line. A free one is like no key: its halves are not those of
+ * zeros, which carry the salt. */
+struct hot_entry {
+    struct hot_key key;
     int64_t count;
-    uint32_t tag;
-    uint8_t len; /* 0: free */
-    uint8_t credit;
+    uint32_t len; /* 0: free */
+    uint32_t credit;
 };
 
 struct hot {
     struct hot_entry *entries; /* NULL: everything is cold */
-    uint32_t mask;
+    size_t mask;               /* of hashes: the bytes up to a place */
 };
 
 /* A key with a count that is not zero. Its bytes are low and high, where these
- * lie in memory: hot_key must be asked where they are to stay. */
+ * lie in memory: whoever keeps them sets data. */
 struct hot_out {
-    struct table_key key; /* data: not set */
+    struct table_key key;
     int64_t count;
 };
 
@@ -70,20 +81,20 @@ enum hot_answer { HOT_COUNTED, HOT_COLD, HOT_REPLACED };
  * without memory. */
 static inline bool hot_open(struct hot *h, size_t bytes)
 {
-    size_t places = PAGES_UNIT / sizeof *h->entries;
+    size_t size = PAGES_UNIT;
 
     assert(bytes >= PAGES_UNIT);
-    while (2 * places * sizeof *h->entries <= bytes) {
-        places *= 2;
+    while (2 * size <= bytes) {
+        size *= 2;
     }
-    h->entries = pages_map(places * sizeof *h->entries);
-    h->mask = (uint32_t)(places - 1);
+    h->entries = pages_map(size);
+    h->mask = size - sizeof *h->entries;
     return h->entries != NULL;
 }
 
 static inline size_t hot_memory(const struct hot *h)
 {
-    return h->entries == NULL ? 0 : (h->mask + 1UL) * sizeof *h->entries;
+    return h->entries == NULL ? 0 : h->mask + sizeof *h->entries;
 }
 
 static inline void hot_close(struct hot *h)
@@ -92,65 +103,83 @@ static inline void hot_close(struct hot *h)
     *h = (struct hot){ 0 };
 }
 
-/* The slots of the table are found by the top bits of the same hash. */
-static inline struct hot_entry *hot_place(const struct hot *h, uint32_t tag)
+static inline struct hot_key hot_salted(uint64_t low, uint64_t high)
 {
-    return &h->entries[tag & h->mask];
+    return (struct hot_key){ low ^ table_salt_low, high ^ table_salt_high };
 }
 
-static inline bool hot_holds(const struct hot_entry *e,
-                             const struct table_key *k)
+/* Its top half is the tag that table_key gives a key of up to 16 bytes. */
+static inline uint64_t hot_hash(struct hot_key k, size_t len)
 {
-    return (e->low == k->low) & (e->high == k->high) & (e->len == k->len);
+    return table_mix(k.low, k.high ^ len);
+}
+
+static inline struct hot_entry *hot_place(const struct hot *h, uint64_t hash)
+{
+    void *place = (uint8_t *)h->entries + (hash & h->mask);
+
+    return place;
+}
+
+/* Counts a key that is in its place; sign is 1 or -1. Of a key longer than
+ * HOT_KEY_MAX k may be anything: the length tells that it is not there. */
+static inline bool hot_hit(const struct hot *h, struct hot_key k, size_t len,
+                           uint64_t hash, int64_t sign)
+{
+    struct hot_entry *e = hot_place(h, hash);
+
+    if (e->key.low == k.low && e->key.high == k.high && e->len == len) {
+        e->count += sign;
+        e->credit = HOT_CREDIT;
+        return true;
+    }
+    return false;
+}
+
+static inline struct hot_out hot_as_out(struct hot_key k, size_t len,
+                                        int64_t count)
+{
+    return (struct hot_out){
+        .key = { .low = k.low ^ table_salt_low,
+                 .high = k.high ^ table_salt_high,
+                 .len = (uint32_t)len,
+                 .tag = (uint32_t)(hot_hash(k, len) >> 32) },
+        .count = count,
+    };
 }
 
 /* What a place holds leaves it; false: nothing that counts. */
 static inline bool hot_leave(struct hot_entry *e, struct hot_out *out)
 {
-    *out = (struct hot_out){
-        .key = { .low = e->low,
-                 .high = e->high,
-                 .len = e->len,
-                 .tag = e->tag },
-        .count = e->count,
-    };
+    *out = hot_as_out(e->key, e->len, e->count);
     e->len = 0;
     return out->key.len > 0 && out->count != 0;
 }
 
-/* sign is 1 or -1. */
-static inline enum hot_answer hot_count(struct hot *h,
-                                        const struct table_key *k,
-                                        int64_t sign, struct hot_out *out)
+/* After hot_hit did not find it: a key of 1 to HOT_KEY_MAX bytes. */
+static inline enum hot_answer hot_miss(const struct hot *h, struct hot_key k,
+                                       size_t len, uint64_t hash, int64_t sign,
+                                       struct hot_out *out)
 {
-    struct hot_entry *e = hot_place(h, k->tag);
+    struct hot_entry *e = hot_place(h, hash);
     bool leaves;
 
-    if (hot_holds(e, k)) {
-        e->count += sign;
-        e->credit = HOT_CREDIT;
-        return HOT_COUNTED;
-    }
-    if (k->len > HOT_KEY_MAX) {
-        return HOT_COLD;
-    }
     if (e->credit > 0) {
         e->credit--;
         return HOT_COLD;
     }
     leaves = hot_leave(e, out);
-    *e = (struct hot_entry){ .low = k->low,
-                             .high = k->high,
-                             .count = sign,
-                             .tag = k->tag,
-                             .len = (uint8_t)k->len };
+    *e = (struct hot_entry){ .key = k, .count = sign, .len = (uint32_t)len };
     return leaves ? HOT_REPLACED : HOT_COUNTED;
 }
 
 /* The next that is left, from place *at (0 at first) on; it leaves. */
-static inline bool hot_take(struct hot *h, size_t *at, struct hot_out *out)
+static inline bool hot_take(const struct hot *h, size_t *at,
+                            struct hot_out *out)
 {
-    while (h->entries != NULL && *at <= h->mask) {
+    size_t places = hot_memory(h) / sizeof *h->entries;
+
+    while (*at < places) {
         if (hot_leave(&h->entries[(*at)++], out)) {
             return true;
         }

@@ -1,5 +1,7 @@
 #include "runtime/pages.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -9,28 +11,47 @@
 #endif
 #endif
 
-/* From here on huge pages are asked for: a table of millions of slots else
- * misses the address cache at every look-up. Below, their size would round a
- * small budget up by too much. */
-static const size_t huge_from = (size_t)8 << 20;
-
 /* A hint: where it is not taken, all works as well, but slower. */
 static void advise(void *pages, size_t bytes)
 {
-    if (bytes >= huge_from) {
+    if (bytes >= PAGES_HUGE) {
         (void)madvise(pages, bytes, MADV_HUGEPAGE);
     }
 }
 
-void *pages_map(size_t bytes)
+void *pages_map_ordinary(size_t bytes)
 {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (pages == MAP_FAILED) {
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* From a multiple of PAGES_HUGE on; what is beside it is given back. */
+static void *map_aligned(size_t bytes)
+{
+    uint8_t *pages = pages_map_ordinary(bytes + PAGES_HUGE);
+    size_t before;
+
+    if (pages == NULL) {
         return NULL;
     }
-    advise(pages, bytes);
+    before = -(uintptr_t)pages % PAGES_HUGE;
+    if (before > 0) {
+        (void)munmap(pages, before);
+    }
+    (void)munmap(pages + before + bytes, PAGES_HUGE - before);
+    return pages + before;
+}
+
+void *pages_map(size_t bytes)
+{
+    void *pages =
+        bytes < PAGES_HUGE ? pages_map_ordinary(bytes) : map_aligned(bytes);
+
+    if (pages != NULL) {
+        advise(pages, bytes);
+    }
     return pages;
 }
 
@@ -51,16 +72,31 @@ void *pages_resize(void *pages, size_t bytes, size_t new_bytes)
 
 #else
 
+/* In place if it can be, else to where huge pages can lie. */
+static void *grow_aligned(void *pages, size_t bytes, size_t new_bytes)
+{
+    bool is_aligned = (uintptr_t)pages % PAGES_HUGE == 0;
+    void *to;
+
+    if (is_aligned && mremap(pages, bytes, new_bytes, 0) == pages) {
+        return pages;
+    }
+    to = map_aligned(new_bytes);
+    return to == NULL ? MAP_FAILED
+                      : mremap(pages, bytes, new_bytes,
+                               MREMAP_MAYMOVE | MREMAP_FIXED, to);
+}
+
 void *pages_resize(void *pages, size_t bytes, size_t new_bytes)
 {
-    void *moved = mremap(pages, bytes, new_bytes, MREMAP_MAYMOVE);
+    void *moved = new_bytes < PAGES_HUGE || new_bytes < bytes
+                      ? mremap(pages, bytes, new_bytes, MREMAP_MAYMOVE)
+                      : grow_aligned(pages, bytes, new_bytes);
 
     if (moved == MAP_FAILED) {
         return NULL;
     }
-    if (new_bytes > bytes) {
-        advise(moved, new_bytes);
-    }
+    advise(moved, new_bytes);
     return moved;
 }
 

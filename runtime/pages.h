@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-enum { PAGES_UNIT = 64 * 1024 };
+enum { PAGES_UNIT = 64 * 1024, PAGES_HUGE = 2 * 1024 * 1024 };
 
 static inline size_t pages_round(size_t bytes)
 {
@@ -19,6 +19,9 @@ static inline size_t pages_round(size_t bytes)
 
 /* NULL without memory. */
 void *pages_map(size_t bytes);
+/* The same in ordinary pages: for what is written and read in order, which
+ * gains nothing from huge ones, and these are slow to come. */
+void *pages_map_ordinary(size_t bytes);
 /* Grows or shrinks, and may move. NULL without memory: the old stays. */
 void *pages_resize(void *pages, size_t bytes, size_t new_bytes);
 void pages_unmap(void *pages, size_t bytes); /* takes NULL */

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/hot.h"
+#include "runtime/combine_internal.h"
 #include "runtime/reduce.h"
 #include "tests/oracle.h"
 
@@ -166,6 +166,17 @@ static void test_longest_rows_fit_the_smallest_budget(void **state)
     free(zeros);
 }
 
+/* Lists of keys are counted on one path after the other. */
+static void take_path(unsigned i)
+{
+    unsigned paths = 0;
+
+    while (combine_path(paths) != NULL) {
+        paths++;
+    }
+    combine_prefer(combine_path(i % paths));
+}
+
 /* Lists of keys give what the same pairs give one by one. */
 static void test_key_lists(void **state)
 {
@@ -181,10 +192,12 @@ static void test_key_lists(void **state)
         struct combine_plan plan =
             plan_of(false, 1, 1 + i, i % 2 ? MIB : (size_t)64 * MIB);
         struct oracle o = { .shape = plan.shape, .parts = plan.parts };
-        struct combine *c = open_combine(&plan);
         struct df_key *keys = calloc(KEYS, sizeof *keys);
+        struct combine *c;
 
         assert_non_null(keys);
+        take_path(i);
+        c = open_combine(&plan);
         for (size_t k = 0; k < KEYS;) {
             struct bytes key = oracle_random_bytes(&random);
 
@@ -216,6 +229,41 @@ static void test_key_lists(void **state)
         oracle_fini(&o);
         free(keys);
     }
+    combine_prefer(NULL);
+}
+
+/* Keys that begin alike and differ in their length alone, whatever part of it
+ * a path looks at. */
+static void test_keys_that_differ_in_length(void **state)
+{
+    enum { LENGTHS = 1100, TIMES = 3 };
+    static uint8_t text[LENGTHS + DF_SLACK];
+    static const int64_t times = TIMES;
+    struct df_key keys[LENGTHS];
+
+    (void)state;
+    memset(text, 'a', sizeof text);
+    for (unsigned i = 0; combine_path(i) != NULL; i++) {
+        struct combine_plan plan = plan_of(false, 1, 2, (size_t)64 * MIB);
+        struct oracle o = { .shape = plan.shape, .parts = plan.parts };
+        struct combine *c;
+
+        take_path(i);
+        c = open_combine(&plan);
+        for (size_t len = 1; len <= LENGTHS; len++) {
+            keys[len - 1] = (struct df_key){ text, len };
+            oracle_add(&o, 1, bytes_of(text, len), bytes_of(NULL, 0), &times);
+        }
+        for (unsigned k = 0; k < TIMES; k++) {
+            df_emit_keys(combine_emitter(c), keys, LENGTHS);
+        }
+        oracle_settle(&o);
+        finish(c);
+        assert_int_equal(check(c, &o), LENGTHS);
+        combine_close(c);
+        oracle_fini(&o);
+    }
+    combine_prefer(NULL);
 }
 
 /* A key of number i: 8 to 20 bytes, on both sides of HOT_KEY_MAX. */
@@ -237,13 +285,16 @@ static void test_hot_keys_and_cold_ones(void **state)
 
     (void)state;
     print_message("seed %u\n", seed);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         struct combine_plan plan =
-            plan_of(false, 1, 3, i == 0 ? MIB : (size_t)64 * MIB);
+            plan_of(false, 1, 3, i < 2 ? MIB : (size_t)64 * MIB);
         struct oracle o = { .shape = plan.shape, .parts = plan.parts };
-        struct combine *c = open_combine(&plan);
         static char rooms[KEYS][ROOM];
         struct df_key keys[KEYS];
+        struct combine *c;
+
+        take_path(i);
+        c = open_combine(&plan);
 
         for (unsigned list = 0; list < LISTS; list++) {
             int sign = rand_r(&seed) % 4 > 0 ? 1 : -1;
@@ -263,11 +314,12 @@ static void test_hot_keys_and_cold_ones(void **state)
         }
         oracle_settle(&o);
         finish(c);
-        assert_true(i > 0 || combine_stats(c).spills > 0);
+        assert_true(i >= 2 || combine_stats(c).spills > 0);
         assert_true(check(c, &o) > (size_t)HOT_BYTES_MAX / 32);
         combine_close(c);
         oracle_fini(&o);
     }
+    combine_prefer(NULL);
 }
 
 /* Key number i: `len` bytes, not in order of i. */
@@ -682,6 +734,7 @@ int main(void)
         cmocka_unit_test(test_random_pairs),
         cmocka_unit_test(test_longest_rows_fit_the_smallest_budget),
         cmocka_unit_test(test_key_lists),
+        cmocka_unit_test(test_keys_that_differ_in_length),
         cmocka_unit_test(test_hot_keys_and_cold_ones),
         cmocka_unit_test(test_spills_dozens_of_times),
         cmocka_unit_test(test_what_cancels_is_gone),
