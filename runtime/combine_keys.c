@@ -41,28 +41,35 @@ static void drain_cold(struct combine *c)
     }
 }
 
-static void add_cold(struct combine *c, const struct table_key *k,
-                     int64_t count)
+/* The next cold key, its slot sent for: the caller fills in what is left. */
+static inline struct combine_cold *next_cold(struct combine *c, uint32_t tag)
 {
-    c->cold[c->cold_count++] = (struct combine_cold){ *k, count };
-    __builtin_prefetch(table_home(&c->table, k), 1);
-}
+    struct combine_cold *cold = &c->cold[c->cold_count++];
 
-/* A short key brings its bytes along. */
-static void add_replaced(struct combine *c, const struct hot_out *out)
-{
-    struct combine_cold *cold = &c->cold[c->cold_count];
-
-    add_cold(c, &out->key, out->count);
-    cold->key.data = (const uint8_t *)&cold->key.low;
+    cold->key.tag = tag;
+    __builtin_prefetch(table_home(&c->table, &cold->key), 1);
+    return cold;
 }
 
 static void add_long(struct combine *c, const struct df_key *key)
 {
     struct table_key k;
+    struct combine_cold *cold;
 
     table_key(&k, key->data, key->len);
-    add_cold(c, &k, c->sign);
+    cold = next_cold(c, k.tag);
+    cold->key = k;
+    cold->count = c->sign;
+}
+
+/* A key that leaves its hot place brings its bytes along. */
+static void add_replaced(struct combine *c, const struct hot_out *out)
+{
+    struct combine_cold *cold = next_cold(c, out->key.tag);
+
+    cold->key = out->key;
+    cold->key.data = (const uint8_t *)&cold->key.low;
+    cold->count = out->count;
 }
 
 /* ---- hot keys ---- */
@@ -71,14 +78,18 @@ static void add_short(struct combine *c, const struct df_key *key,
                       struct hot_key k, uint64_t hash)
 {
     struct hot_out out;
+    struct combine_cold *cold;
 
     switch (hot_miss(&c->hot, k, key->len, hash, c->sign, &out)) {
     case HOT_COUNTED:
         break;
     case HOT_COLD:
-        out = hot_as_out(k, key->len, c->sign);
-        out.key.data = key->data;
-        add_cold(c, &out.key, out.count);
+        cold = next_cold(c, hot_tag(hash));
+        cold->key.data = key->data;
+        cold->key.low = k.low ^ table_salt_low;
+        cold->key.high = k.high ^ table_salt_high;
+        cold->key.len = (uint32_t)key->len;
+        cold->count = c->sign;
         break;
     case HOT_REPLACED:
         add_replaced(c, &out);

@@ -108,10 +108,15 @@ static inline struct hot_key hot_salted(uint64_t low, uint64_t high)
     return (struct hot_key){ low ^ table_salt_low, high ^ table_salt_high };
 }
 
-/* Its top half is the tag that table_key gives a key of up to 16 bytes. */
 static inline uint64_t hot_hash(struct hot_key k, size_t len)
 {
     return table_mix(k.low, k.high ^ len);
+}
+
+/* As table_key has it for a key of up to 16 bytes. */
+static inline uint32_t hot_tag(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
 }
 
 static inline struct hot_entry *hot_place(const struct hot *h, uint64_t hash)
@@ -136,22 +141,16 @@ static inline bool hot_hit(const struct hot *h, struct hot_key k, size_t len,
     return false;
 }
 
-static inline struct hot_out hot_as_out(struct hot_key k, size_t len,
-                                        int64_t count)
-{
-    return (struct hot_out){
-        .key = { .low = k.low ^ table_salt_low,
-                 .high = k.high ^ table_salt_high,
-                 .len = (uint32_t)len,
-                 .tag = (uint32_t)(hot_hash(k, len) >> 32) },
-        .count = count,
-    };
-}
-
 /* What a place holds leaves it; false: nothing that counts. */
 static inline bool hot_leave(struct hot_entry *e, struct hot_out *out)
 {
-    *out = hot_as_out(e->key, e->len, e->count);
+    *out = (struct hot_out){
+        .key = { .low = e->key.low ^ table_salt_low,
+                 .high = e->key.high ^ table_salt_high,
+                 .len = e->len,
+                 .tag = hot_tag(hot_hash(e->key, e->len)) },
+        .count = e->count,
+    };
     e->len = 0;
     return out->key.len > 0 && out->count != 0;
 }
