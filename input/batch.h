@@ -50,8 +50,9 @@ struct batch {
     void *owned;     /* private: where the strings live */
 };
 
-/* Scans one batch directory. On failure *b is empty. */
-enum df_status batch_scan(struct batch *b, const char *path,
+/* Scans one batch directory, by so many threads (at most WALK_LANES_MAX are
+ * of use, walk.h). On failure *b is empty. */
+enum df_status batch_scan(struct batch *b, const char *path, unsigned threads,
                           struct df_error *err) DF_MUST_CHECK;
 
 /* Scans a plain directory of documents (verify, rebuild): every file is an
@@ -59,6 +60,7 @@ enum df_status batch_scan(struct batch *b, const char *path,
  * manifest.tsv at the top names others. The same rules of what is left out
  * and refused hold. */
 enum df_status batch_scan_tree(struct batch *b, const char *path,
+                               unsigned threads,
                                struct df_error *err) DF_MUST_CHECK;
 
 void batch_fini(struct batch *b);

@@ -22,6 +22,18 @@ void pool_fini(struct pool *p)
     }
 }
 
+void pool_join(struct pool *p, struct pool *from)
+{
+    struct pool_block **end = &from->blocks;
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = p->blocks;
+    p->blocks = from->blocks;
+    from->blocks = NULL;
+}
+
 static char *take(struct pool *p, size_t len)
 {
     struct pool_block *block = p->blocks;

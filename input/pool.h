@@ -21,6 +21,9 @@ struct pool {
 
 void pool_fini(struct pool *p);
 
+/* Moves all strings of another pool, which is empty then. */
+void pool_join(struct pool *p, struct pool *from);
+
 /* A copy with a NUL behind it, which bytes need not have. */
 char *pool_copy(struct pool *p, struct bytes b);
 

@@ -1,9 +1,11 @@
 #include "input/walk.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -237,51 +239,149 @@ enum df_status walk_directory(const struct walk *w, const char *below,
     return status == DF_OK ? refusal_status(&refusal, err) : status;
 }
 
+/* ---- a tree, by several threads ---- */
+
 /* Directories found and not yet read, in place of the C stack. */
 struct to_read {
-    const struct walk *outer; /* whose visit files go to */
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t changed;
     const char **paths;
     size_t count;
     size_t capacity;
+    unsigned readers; /* threads that are reading one, and may find more */
+    bool has_failed;
+};
+
+/* One thread's share of it. */
+struct lane {
+    const struct walk *outer; /* whose visit files go to */
+    struct to_read *directories;
+    struct refusal refusal;
+    enum df_status status;
+    struct df_error err;
 };
 
 static bool push(struct to_read *t, const char *path)
 {
-    const char **paths =
-        grow_array(t->paths, &t->capacity, t->count, sizeof t->paths[0]);
+    const char **paths;
 
-    if (paths == NULL) {
-        return false;
+    (void)pthread_mutex_lock(&t->lock);
+    paths = grow_array(t->paths, &t->capacity, t->count, sizeof t->paths[0]);
+    if (paths != NULL) {
+        t->paths = paths;
+        t->paths[t->count++] = path;
+        (void)pthread_cond_signal(&t->changed);
     }
-    t->paths = paths;
-    t->paths[t->count++] = path;
-    return true;
+    (void)pthread_mutex_unlock(&t->lock);
+    return paths != NULL;
+}
+
+/* Waits for a directory; NULL when there will be none. */
+static const char *pop(struct to_read *t)
+{
+    const char *path = NULL;
+
+    (void)pthread_mutex_lock(&t->lock);
+    while (!t->has_failed && t->count == 0 && t->readers > 0) {
+        (void)pthread_cond_wait(&t->changed, &t->lock);
+    }
+    if (!t->has_failed && t->count > 0) {
+        path = t->paths[--t->count];
+        t->readers++;
+    }
+    (void)pthread_mutex_unlock(&t->lock);
+    return path;
+}
+
+/* The directory that was popped has been read. */
+static void settle(struct to_read *t, enum df_status status)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    t->readers--;
+    t->has_failed = t->has_failed || status != DF_OK;
+    if (t->readers == 0 || t->has_failed) {
+        (void)pthread_cond_broadcast(&t->changed);
+    }
+    (void)pthread_mutex_unlock(&t->lock);
 }
 
 static enum df_status visit_in_tree(void *ctx, const struct walk_entry *entry,
                                     struct df_error *err)
 {
-    struct to_read *t = ctx;
+    struct lane *lane = ctx;
 
     if (entry->kind == WALK_DIRECTORY) {
-        return push(t, entry->path) ? DF_OK : error_no_memory(err);
+        return push(lane->directories, entry->path) ? DF_OK
+                                                    : error_no_memory(err);
     }
-    return t->outer->visit(t->outer->ctx, entry, err);
+    return lane->outer->visit(lane->outer->ctx, entry, err);
 }
 
-enum df_status walk_tree(const struct walk *w, const char *below,
-                         struct df_error *err)
+static void run_lane(struct lane *lane)
 {
-    struct to_read t = { .outer = w };
-    struct walk inner = {
-        .root = w->root, .pool = w->pool, .visit = visit_in_tree, .ctx = &t
-    };
-    struct refusal refusal = { .path = NULL };
-    enum df_status status = push(&t, below) ? DF_OK : error_no_memory(err);
+    const struct walk inner = { .root = lane->outer->root,
+                                .pool = lane->outer->pool,
+                                .visit = visit_in_tree,
+                                .ctx = lane };
+    const char *below;
 
-    while (status == DF_OK && t.count > 0) {
-        status = walk_one(&inner, t.paths[--t.count], &refusal, err);
+    while ((below = pop(lane->directories)) != NULL) {
+        lane->status = walk_one(&inner, below, &lane->refusal, &lane->err);
+        settle(lane->directories, lane->status);
+    }
+}
+
+/* Of what several lanes met, as if it had been one: a failure before any
+ * refusal, and of those the lowest. */
+static enum df_status settle_lanes(const struct lane *lanes, unsigned count,
+                                   struct df_error *err)
+{
+    struct refusal lowest = { .path = NULL };
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct refusal *refusal = &lanes[i].refusal;
+
+        if (lanes[i].status != DF_OK) {
+            *err = lanes[i].err;
+            return lanes[i].status;
+        }
+        if (refusal->path != NULL) {
+            (void)keep_lowest(&lowest, refusal->path, DF_INPUT, &refusal->err);
+        }
+    }
+    return refusal_status(&lowest, err);
+}
+
+static void run_lanes(struct lane *lanes, unsigned count)
+{
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (unsigned i = 0; i < count; i++) {
+        run_lane(&lanes[i]);
+    }
+}
+
+enum df_status walk_tree(const struct walk *lanes, unsigned count,
+                         const char *below, struct df_error *err)
+{
+    struct to_read t = { .count = 0 };
+    struct lane at[WALK_LANES_MAX] = { 0 };
+    enum df_status status;
+
+    assert(count > 0 && count <= WALK_LANES_MAX);
+    (void)pthread_mutex_init(&t.lock, NULL);
+    (void)pthread_cond_init(&t.changed, NULL);
+    for (unsigned i = 0; i < count; i++) {
+        at[i].outer = &lanes[i];
+        at[i].directories = &t;
+    }
+    if (push(&t, below)) {
+        run_lanes(at, count);
+        status = settle_lanes(at, count, err);
+    } else {
+        status = error_no_memory(err);
     }
     free(t.paths);
-    return status == DF_OK ? refusal_status(&refusal, err) : status;
+    (void)pthread_cond_destroy(&t.changed);
+    (void)pthread_mutex_destroy(&t.lock);
+    return status;
 }

@@ -4,14 +4,14 @@
  *
  *     struct walk w = { .root = path, .pool = &pool, .visit = f, .ctx = c };
  *     walk_directory(&w, "", err);           entries of root, not below
- *     walk_tree(&w, "inserted", err);        all files below root/inserted
+ *     walk_tree(lanes, n, "inserted", err);  all files below root/inserted
  *
  * Entries come in the order of the directory: sort afterwards. What is
  * refused (DF_INPUT) does not end the walk, which then fails with the
  * refusal whose path is the lowest in byte order: the message does not
- * depend on the order of the directory. One descriptor is open at a time and
- * the C stack does not grow with the depth. Nothing is opened but directories,
- * and links are not followed (root itself may be one).
+ * depend on the order of the directory. A lane has one descriptor open at a
+ * time, and the C stack does not grow with the depth. Nothing is opened but
+ * directories, and links are not followed (root itself may be one).
  */
 #ifndef INPUT_WALK_H
 #define INPUT_WALK_H
@@ -20,6 +20,8 @@
 
 #include "base/error.h"
 #include "input/pool.h"
+
+enum { WALK_LANES_MAX = 8 };
 
 enum walk_kind { WALK_FILE, WALK_DIRECTORY, WALK_LEFT_OUT };
 
@@ -48,8 +50,11 @@ struct walk {
 enum df_status walk_directory(const struct walk *w, const char *below,
                               struct df_error *err) DF_MUST_CHECK;
 
-/* Visits files and names left out at any depth; directories only lead on. */
-enum df_status walk_tree(const struct walk *w, const char *below,
+/* Visits files and names left out at any depth; directories only lead on. By
+ * as many threads as there are lanes, walks of the same root each with its own
+ * pool and visit: who reads a directory visits what is in it. */
+enum df_status walk_tree(const struct walk *lanes, unsigned count,
+                         const char *below,
                          struct df_error *err) DF_MUST_CHECK;
 
 /* Nanoseconds since 1970, modulo 2^64 where a file system holds nonsense. */

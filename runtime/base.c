@@ -113,7 +113,8 @@ static enum df_status scan(struct base *b, const struct base_ask *ask,
     if (path == NULL) {
         return error_no_memory(err);
     }
-    status = batch_scan_tree(&b->documents, path, err);
+    status =
+        batch_scan_tree(&b->documents, path, crew_threads(ask->options), err);
     free(path);
     if (status != DF_OK) {
         return give_up(b, status, err);

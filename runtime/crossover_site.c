@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "runtime/crew.h"
 #include "runtime/mirror.h"
 #include "state/view_copy.h"
 
@@ -207,7 +208,8 @@ enum df_status site_open(struct site *s, const struct crossover_plan *plan,
     s->options.progress_ctx = s;
     s->options.allow_late = true;
     s->options.allow_repeat = true; /* a night may be like one before */
-    status = batch_scan_tree(&s->documents, plan->documents, err);
+    status = batch_scan_tree(&s->documents, plan->documents,
+                             crew_threads(plan->options), err);
     if (status == DF_OK) {
         status = deltas_choose(&s->deltas, &s->documents, plan->percents,
                                plan->percent_count, plan->seed, err);

@@ -135,7 +135,7 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
                            "with 'deltafold init' and run them");
     }
     if (status == DF_OK) {
-        status = batch_scan_tree(&documents, dir, err);
+        status = batch_scan_tree(&documents, dir, crew_threads(options), err);
     }
     if (status != DF_OK) {
         return status;

@@ -110,7 +110,7 @@ static enum df_status apply_entry(struct replay *r,
                          "batch '%s': was applied but is not there",
                          shown(&name, e->name));
     }
-    status = batch_scan(&batch, path, err);
+    status = batch_scan(&batch, path, crew_threads(&r->options), err);
     if (status == DF_OK) {
         status = apply_batch(r, e, &batch, err);
         batch_fini(&batch);

@@ -258,7 +258,8 @@ static enum df_status run_at(const struct run *r, size_t at)
     if (r->options->stop != NULL && *r->options->stop != 0) {
         return error_set(r->err, DF_INTERRUPTED, "interrupted");
     }
-    status = batch_scan(&batch, r->queue->batches[at].path, r->err);
+    status = batch_scan(&batch, r->queue->batches[at].path,
+                        crew_threads(r->options), r->err);
     if (status == DF_OK) {
         status = run_scanned(r, &batch, at, started);
         batch_fini(&batch);

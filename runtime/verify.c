@@ -54,7 +54,8 @@ static enum df_status map_documents(struct verification *v, const char *dir,
                                     struct df_error *err)
 {
     struct batch documents;
-    enum df_status status = batch_scan_tree(&documents, dir, err);
+    enum df_status status =
+        batch_scan_tree(&documents, dir, crew_threads(v->options), err);
 
     if (status == DF_OK) {
         status = crew_map(v->crew, &documents, NULL, err);
@@ -145,7 +146,7 @@ static enum df_status map_entry(struct verification *v,
                          "batch '%s': was applied but is not there",
                          shown(&name, e->name));
     }
-    status = batch_scan(&batch, path, err);
+    status = batch_scan(&batch, path, crew_threads(v->options), err);
     if (status == DF_OK) {
         status = map_applied(v, e, &batch, err);
         batch_fini(&batch);

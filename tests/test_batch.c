@@ -50,10 +50,18 @@ static void put(const char *path, const char *text)
     input_tree_text(root, path, text);
 }
 
+/* One, two, three or four, in turns: what is found does not depend on it. */
+static unsigned threads(void)
+{
+    static unsigned calls;
+
+    return 1 + calls++ % 4;
+}
+
 static void scan(struct batch *b, const char *path)
 {
     struct df_error err = { "" };
-    enum df_status status = batch_scan(b, at(path), &err);
+    enum df_status status = batch_scan(b, at(path), threads(), &err);
 
     if (status != DF_OK) {
         fail_msg("%s", err.text);
@@ -66,7 +74,7 @@ static void check_refused(const char *path, const char *names, const char *why)
     struct df_error err = { "" };
     struct batch b;
 
-    assert_int_equal(batch_scan(&b, at(path), &err), DF_INPUT);
+    assert_int_equal(batch_scan(&b, at(path), threads(), &err), DF_INPUT);
     if (strstr(err.text, at(names)) != err.text ||
         strstr(err.text, why) == NULL) {
         fail_msg("message is: %s", err.text);
@@ -293,7 +301,7 @@ static void test_device(void **state)
     struct batch b;
 
     (void)state;
-    assert_int_equal(batch_scan_tree(&b, "/dev", &err), DF_INPUT);
+    assert_int_equal(batch_scan_tree(&b, "/dev", threads(), &err), DF_INPUT);
     assert_int_equal(strncmp(err.text, "/dev/", 5), 0);
 }
 
@@ -310,7 +318,7 @@ static void test_descriptors_run_out(void **state)
     none = old;
     none.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    assert_int_equal(batch_scan(&b, at("b"), &err), DF_SYSTEM);
+    assert_int_equal(batch_scan(&b, at("b"), threads(), &err), DF_SYSTEM);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     assert_non_null(strstr(err.text, "Too many open files"));
 }
@@ -392,7 +400,7 @@ static void test_names_of_batches(void **state)
     batch_fini(&b);
     assert_non_null(getcwd(here, sizeof here));
     assert_int_equal(chdir(at("2026-11-29")), 0);
-    assert_int_equal(batch_scan(&b, ".", &err), DF_OK);
+    assert_int_equal(batch_scan(&b, ".", threads(), &err), DF_OK);
     assert_string_equal(b.name, "2026-11-29");
     assert_string_equal(b.path, ".");
     batch_fini(&b);
@@ -412,7 +420,7 @@ static void test_plain_directory(void **state)
     put("docs/_SUCCESS", "");
     put("docs/c.tmp", "");
     put("docs/manifest.tsv", "b\thttps://b/\ninserted/a\tA\n");
-    assert_int_equal(batch_scan_tree(&b, at("docs"), &err), DF_OK);
+    assert_int_equal(batch_scan_tree(&b, at("docs"), threads(), &err), DF_OK);
     assert_int_equal(b.file_count, 4);
     check_file(&b, 0, "b", "https://b/");
     check_file(&b, 1, "inserted/a", "A");
@@ -423,7 +431,8 @@ static void test_plain_directory(void **state)
     assert_int_equal(b.notice_count, 1);
     batch_fini(&b);
     input_tree_link(root, "docs/gone", "nowhere");
-    assert_int_equal(batch_scan_tree(&b, at("docs"), &err), DF_INPUT);
+    assert_int_equal(batch_scan_tree(&b, at("docs"), threads(), &err),
+                     DF_INPUT);
     assert_non_null(strstr(err.text, "docs/gone: dangling"));
 }
 

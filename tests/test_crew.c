@@ -124,7 +124,7 @@ static void open_subject(struct subject *s, const char *root, unsigned threads,
     *s = (struct subject){ .options = { .threads = threads,
                                         .unit_size = READER_HASH_BLOCK } };
     assert_int_equal(jobspec_open(&s->job, &summing, NULL, 0, &err), DF_OK);
-    assert_int_equal(batch_scan(&s->batch, root, &err), DF_OK);
+    assert_int_equal(batch_scan(&s->batch, root, 2, &err), DF_OK);
     assert_int_equal(crew_open(&s->crew, &plan, &err), DF_OK);
 }
 

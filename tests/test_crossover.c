@@ -359,7 +359,7 @@ static void manifests(void **state)
     setting_init(&s);
     batch = path_of("batch");
     inserted = path_of("batch/inserted");
-    assert_int_equal(batch_scan_tree(&documents, s.documents, &err), DF_OK);
+    assert_int_equal(batch_scan_tree(&documents, s.documents, 2, &err), DF_OK);
     assert_int_equal(documents.file_count, 60);
     for (size_t i = 0; i < 60; i++) {
         all[i] = i;
@@ -368,7 +368,7 @@ static void manifests(void **state)
                      DF_OK);
     assert_int_equal(mirror_manifest(&documents, parts, 1, batch, &err),
                      DF_OK);
-    assert_int_equal(batch_scan(&mirrored, batch, &err), DF_OK);
+    assert_int_equal(batch_scan(&mirrored, batch, 2, &err), DF_OK);
     assert_int_equal(mirrored.file_count, 60);
     for (size_t i = 0; i < 60; i++) {
         assert_true(bytes_equal(mirrored.files[i].id, documents.files[i].id));

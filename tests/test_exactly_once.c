@@ -132,7 +132,7 @@ static void check_quarantined(struct scene *s)
     struct df_error err;
 
     assert_true(s->k.quarantine[0] != '\0');
-    assert_int_equal(batch_scan(&b, s->k.quarantine, &err), DF_OK);
+    assert_int_equal(batch_scan(&b, s->k.quarantine, 2, &err), DF_OK);
     assert_int_equal(b.file_count, 1);
     assert_string_equal(b.files[0].path, "deleted/ghost.txt");
     assert_string_equal(b.name, "batch_2");

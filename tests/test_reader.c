@@ -117,7 +117,7 @@ static void scan(struct batch *b)
 {
     struct df_error err = { "" };
 
-    check_ok(batch_scan(b, root, &err), &err);
+    check_ok(batch_scan(b, root, 2, &err), &err);
 }
 
 static void shuffle(size_t *order, size_t n)

@@ -145,7 +145,7 @@ static struct outcome read_batch(const char *root, enum record_format format,
 
     assert_true(hash_stream_open(&t.hash));
     hash_stream_reset(t.hash);
-    assert_int_equal(batch_scan(&batch, root, &o.err), DF_OK);
+    assert_int_equal(batch_scan(&batch, root, 2, &o.err), DF_OK);
     assert_int_equal(reader_plan_units(&units, &batch, &cut, &o.err), DF_OK);
     assert_int_equal(reader_open(&r, &cut, &o.err), DF_OK);
     units.keeps_bounds = true;
@@ -429,7 +429,7 @@ static void change(const char *root, struct batch *batch, const char *text)
     struct batch now;
 
     input_tree_text(root, "inserted/x.csv", text);
-    assert_int_equal(batch_scan(&now, root, &err), DF_OK);
+    assert_int_equal(batch_scan(&now, root, 2, &err), DF_OK);
     batch->files[0].length = now.files[0].length;
     batch->files[0].mtime = now.files[0].mtime;
     batch_fini(&now);
@@ -453,7 +453,7 @@ static void changed_in_between(void **state)
     workplace_new(root);
     input_tree_text(root, "inserted/x.csv", "a,b\n1,2\n3,4\n");
     assert_true(hash_stream_open(&t.hash));
-    assert_int_equal(batch_scan(&batch, root, &err), DF_OK);
+    assert_int_equal(batch_scan(&batch, root, 2, &err), DF_OK);
     assert_int_equal(reader_plan_units(&units, &batch, &cut, &err), DF_OK);
     assert_int_equal(reader_open(&r, &cut, &err), DF_OK);
     units.keeps_bounds = true;

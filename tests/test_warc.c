@@ -138,7 +138,7 @@ static enum df_status read_batch(struct reading *r,
     struct reader *reader;
 
     *r = (struct reading){ 0 };
-    check_ok(batch_scan(&r->batch, root, err), err);
+    check_ok(batch_scan(&r->batch, root, 2, err), err);
     check_ok(reader_plan_units(&r->units, &r->batch, cut, err), err);
     check_ok(reader_open(&reader, cut, err), err);
     status = DF_OK;
@@ -1082,7 +1082,7 @@ static void test_failing_sink(void **state)
     (void)state;
     add_site(&site);
     put("inserted/a.warc", &site);
-    check_ok(batch_scan(&r.batch, root, &err), &err);
+    check_ok(batch_scan(&r.batch, root, 2, &err), &err);
     check_ok(reader_plan_units(&r.units, &r.batch, &free_cut, &err), &err);
     check_ok(reader_open(&reader, &free_cut, &err), &err);
     assert_int_equal(
