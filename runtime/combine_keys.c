@@ -149,28 +149,29 @@ AVX512 static inline struct hot_key load_avx512(const uint8_t *data,
 
 #endif
 
-/* The loop of both paths, made twice: no call is left in it but the rare
- * one. */
-#define COUNT_KEYS(c, keys, n, load)                                          \
-    do {                                                                      \
-        const struct hot hot = (c)->hot;                                      \
-        const int64_t sign = (c)->sign;                                       \
-        const struct df_key *const end = (keys) + (n);                        \
-                                                                              \
-        for (const struct df_key *key = (keys); key < end; key++) {           \
-            struct hot_key k = load(key->data, key->len);                     \
-            uint64_t hash = hot_hash(k, key->len);                            \
-                                                                              \
-            if (!hot_hit(&hot, k, key->len, hash, sign)) {                    \
-                add_missed(c, key, k, hash);                                  \
-            }                                                                 \
-        }                                                                     \
-    } while (0)
+/* The loop of both paths, inlined into each: no call is left in it but the
+ * rare one. */
+static inline __attribute__((always_inline)) void count_keys(
+    struct combine *c, const struct df_key *keys, size_t n,
+    struct hot_key (*load)(const uint8_t *data, size_t len))
+{
+    const struct hot hot = c->hot;
+    const int64_t sign = c->sign;
+
+    for (const struct df_key *key = keys; key < keys + n; key++) {
+        struct hot_key k = load(key->data, key->len);
+        uint64_t hash = hot_hash(k, key->len);
+
+        if (!hot_hit(&hot, k, key->len, hash, sign)) {
+            add_missed(c, key, k, hash);
+        }
+    }
+}
 
 static void count_portable(struct combine *c, const struct df_key *keys,
                            size_t n)
 {
-    COUNT_KEYS(c, keys, n, load_portable);
+    count_keys(c, keys, n, load_portable);
 }
 
 static const struct combine_path portable = { "portable", count_portable };
@@ -180,7 +181,7 @@ static const struct combine_path portable = { "portable", count_portable };
 AVX512 static void count_avx512(struct combine *c, const struct df_key *keys,
                                 size_t n)
 {
-    COUNT_KEYS(c, keys, n, load_avx512);
+    count_keys(c, keys, n, load_avx512);
 }
 
 static const struct combine_path avx512 = { "avx512", count_avx512 };
