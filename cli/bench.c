@@ -230,12 +230,9 @@ static enum df_status measure(struct work *w,
     struct engine_options engine;
     struct crossover_plan plan;
     struct progress progress;
-    enum df_status status =
-        resources_prepare(resources, &progress, &engine, err);
+    enum df_status status;
 
-    if (status != DF_OK) {
-        return status;
-    }
+    resources_prepare(resources, &progress, &engine);
     plan = plan_of(w, &engine, &progress, resources->verbose);
     status = crossover_measure(&report, &plan, err);
     progress_clear(&progress);

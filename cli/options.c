@@ -44,6 +44,20 @@ bool options_size(const char *text, uint64_t *v)
     return true;
 }
 
+const char *options_size_text(char room[OPTIONS_SIZE_TEXT], uint64_t v)
+{
+    static const char suffixes[] = "KMGT";
+    unsigned i = 0;
+
+    while (i < 4 && v != 0 && v % 1024 == 0) {
+        v /= 1024;
+        i++;
+    }
+    (void)snprintf(room, OPTIONS_SIZE_TEXT, "%llu%.*s", (unsigned long long)v,
+                   i > 0, i > 0 ? &suffixes[i - 1] : "");
+    return room;
+}
+
 enum { WORD_MAX = 40 }; /* longer words resemble nothing */
 
 static size_t least(size_t a, size_t b)
@@ -119,20 +133,46 @@ static enum df_status bad_value(const struct parse *p, const struct given *g,
         shown(&(struct shown){ 0 }, bytes_of_string(value)), wanted, p->help);
 }
 
+/* As one would type it. */
+static void put_limit(const struct option *o, char room[OPTIONS_SIZE_TEXT],
+                      uint64_t limit)
+{
+    if (o->kind == OPTION_SIZE) {
+        (void)options_size_text(room, limit);
+    } else {
+        (void)snprintf(room, OPTIONS_SIZE_TEXT, "%llu",
+                       (unsigned long long)limit);
+    }
+}
+
 static enum df_status out_of_range(const struct parse *p,
                                    const struct given *g, const char *value)
 {
     const struct option *o = g->option;
-    const char *what = o->kind == OPTION_SIZE ? "a size in bytes" : "a number";
+    const char *what = o->kind == OPTION_SIZE ? "a size" : "a number";
+    char min[OPTIONS_SIZE_TEXT];
+    char max[OPTIONS_SIZE_TEXT];
     char wanted[120];
 
+    put_limit(o, min, o->min);
+    put_limit(o, max, o->max);
     if (o->max == 0) {
-        (void)snprintf(wanted, sizeof wanted, "%s of at least %llu", what,
-                       (unsigned long long)o->min);
+        (void)snprintf(wanted, sizeof wanted, "%s of at least %s", what, min);
     } else {
-        (void)snprintf(wanted, sizeof wanted, "%s from %llu to %llu", what,
-                       (unsigned long long)o->min, (unsigned long long)o->max);
+        (void)snprintf(wanted, sizeof wanted, "%s from %s to %s", what, min,
+                       max);
     }
+    return bad_value(p, g, value, wanted);
+}
+
+static enum df_status not_in_steps(const struct parse *p,
+                                   const struct given *g, const char *value)
+{
+    char step[OPTIONS_SIZE_TEXT];
+    char wanted[60];
+
+    (void)snprintf(wanted, sizeof wanted, "a multiple of %s",
+                   options_size_text(step, g->option->step));
     return bad_value(p, g, value, wanted);
 }
 
@@ -143,13 +183,16 @@ static enum df_status store_number(const struct parse *p,
     uint64_t v = 0;
 
     if (o->kind == OPTION_SIZE && !options_size(value, &v)) {
-        return bad_value(p, g, value, "a size in bytes, such as 512M");
+        return bad_value(p, g, value, "a size, such as 512M");
     }
     if (o->kind == OPTION_NUMBER && !options_number(value, &v)) {
         return bad_value(p, g, value, "a number");
     }
     if (v < o->min || (o->max != 0 && v > o->max)) {
         return out_of_range(p, g, value);
+    }
+    if (o->step != 0 && v % o->step != 0) {
+        return not_in_steps(p, g, value);
     }
     memcpy((char *)g->into + o->offset, &v, sizeof v);
     return DF_OK;

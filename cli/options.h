@@ -38,6 +38,7 @@ struct option {
     size_t offset;       /* of the field that is set */
     uint64_t min;        /* NUMBER and SIZE */
     uint64_t max;        /* 0: no limit */
+    uint64_t step;       /* SIZE: a multiple of this; 0: any */
     const char *choices; /* CHOICE: "increment|overwrite" */
     const char *value;   /* as help names it: "N"; NULL for FLAG, CHOICE */
     const char *help;
@@ -65,6 +66,10 @@ bool options_number(const char *text, uint64_t *v);
 
 /* A number with at most one suffix K, M, G or T (times 1024 each). */
 bool options_size(const char *text, uint64_t *v);
+
+/* The same, written with the largest suffix that leaves a whole number. */
+enum { OPTIONS_SIZE_TEXT = 24 };
+const char *options_size_text(char room[OPTIONS_SIZE_TEXT], uint64_t v);
 
 /* How many bytes must be inserted, deleted, replaced or swapped with their
  * neighbour to make b of a. */

@@ -17,13 +17,14 @@ const struct option resource_options[] = {
       .offset = offsetof(struct resources, memory),
       .min = 1 << 20,
       .value = "SIZE",
-      .help = "bytes to work in, suffix K, M, G or T; what does not fit is "
-              "spilled to disk",
+      .help = "bytes to work in, at least 1M; suffix K, M, G or T; what does "
+              "not fit is spilled to disk",
       .initial = "a quarter of the machine's" },
     { .name = "split",
       .kind = OPTION_SIZE,
       .offset = offsetof(struct resources, split),
       .min = 1 << 20,
+      .step = 1 << 20,
       .value = "SIZE",
       .help = "a file longer than this is cut for several workers, where "
               "the job allows it; a multiple of 1M",
@@ -41,15 +42,9 @@ const struct option resource_options[] = {
     { 0 }
 };
 
-enum df_status resources_prepare(const struct resources *r, struct progress *p,
-                                 struct engine_options *options,
-                                 struct df_error *err)
+void resources_prepare(const struct resources *r, struct progress *p,
+                       struct engine_options *options)
 {
-    if (r->split % (1 << 20) != 0) {
-        return error_set(err, DF_USAGE,
-                         "--split: %llu bytes are not a multiple of 1M",
-                         (unsigned long long)r->split);
-    }
     progress_init(p, r->quiet);
     *options = (struct engine_options){
         .threads = (unsigned)r->threads,
@@ -60,5 +55,4 @@ enum df_status resources_prepare(const struct resources *r, struct progress *p,
         .progress = p->on ? progress_show : NULL,
         .progress_ctx = p,
     };
-    return DF_OK;
 }

@@ -17,11 +17,9 @@ struct resources {
 
 extern const struct option resource_options[];
 
-/* Checks what the table cannot, prepares p and fills the fields of *options
- * that these decide; the others are zeroed. Signals are caught from here
- * on (interrupt.h). */
-enum df_status resources_prepare(const struct resources *r, struct progress *p,
-                                 struct engine_options *options,
-                                 struct df_error *err) DF_MUST_CHECK;
+/* Prepares p and fills the fields of *options that these decide; the others
+ * are zeroed. Signals are caught from here on (interrupt.h). */
+void resources_prepare(const struct resources *r, struct progress *p,
+                       struct engine_options *options);
 
 #endif

@@ -39,10 +39,8 @@ enum df_status writer_run(struct invocation *in, void *given,
     if (status != DF_OK) {
         return status;
     }
-    status = resources_prepare(&w.resources, &w.progress, &w.engine, err);
-    if (status == DF_OK) {
-        status = work(in, given, &w, err);
-    }
+    resources_prepare(&w.resources, &w.progress, &w.engine);
+    status = work(in, given, &w, err);
     if (status == DF_INTERRUPTED) {
         status = opened_interrupted(&w.opened, err);
     }

@@ -35,6 +35,7 @@ static const struct option first_options[] = {
       .kind = OPTION_SIZE,
       .offset = offsetof(struct first, memory),
       .min = 1 << 20,
+      .step = 1 << 20,
       .value = "SIZE",
       .help = "bytes" },
     { .name = "install",
@@ -181,11 +182,13 @@ static const struct {
     { "--threads=99999999999999999999",
       "--threads: '99999999999999999999' is not a number: see 'deltafold run "
       "--help'" },
-    { "--memory=12Q", "--memory: '12Q' is not a size in bytes, such as 512M: "
-                      "see 'deltafold run --help'" },
+    { "--memory=12Q", "--memory: '12Q' is not a size, such as 512M: see "
+                      "'deltafold run --help'" },
     { "--memory=1",
-      "--memory: '1' is not a size in bytes of at least 1048576: "
-      "see 'deltafold run --help'" },
+      "--memory: '1' is not a size of at least 1M: see 'deltafold run "
+      "--help'" },
+    { "--memory=1500K", "--memory: '1500K' is not a multiple of 1M: see "
+                        "'deltafold run --help'" },
     { "--install=incr", "--install: 'incr' is not one of increment|overwrite: "
                         "see 'deltafold run --help'" },
     { "--install=", "--install: '' is not one of increment|overwrite: see "
@@ -227,6 +230,30 @@ static void sizes_have_binary_suffixes(void **state)
     assert_false(options_number("18446744073709551616", &v));
     assert_false(options_number("+1", &v));
     assert_false(options_number("0x10", &v));
+}
+
+static void sizes_are_told_as_one_types_them(void **state)
+{
+    static const struct {
+        uint64_t size;
+        const char *text;
+    } told[] = {
+        { 0, "0" },
+        { 1023, "1023" },
+        { 1024, "1K" },
+        { 1536000, "1500K" },
+        { 16 << 20, "16M" },
+        { (uint64_t)2048 << 30, "2T" },
+        { (uint64_t)1 << 60, "1048576T" },
+        { UINT64_MAX, "18446744073709551615" },
+    };
+    char room[OPTIONS_SIZE_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        assert_string_equal(options_size_text(room, told[i].size),
+                            told[i].text);
+    }
 }
 
 static void distances_count_edits(void **state)
@@ -273,6 +300,7 @@ int main(void)
         cmocka_unit_test(an_empty_text_is_a_value),
         cmocka_unit_test(what_is_wrong_is_said_in_one_line),
         cmocka_unit_test(sizes_have_binary_suffixes),
+        cmocka_unit_test(sizes_are_told_as_one_types_them),
         cmocka_unit_test(distances_count_edits),
         cmocka_unit_test(help_is_folded_and_shows_defaults),
     };
