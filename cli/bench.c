@@ -318,8 +318,10 @@ static enum df_status run(struct invocation *in, struct df_error *err)
                            .wait = WAIT_INITIAL };
     struct work work = { .bench = &bench, .in = in };
     struct resources resources = { 0 };
-    enum df_status status =
-        command_parse(in, (void *[]){ &bench, &resources }, err);
+    enum df_status status = command_parse(
+        in,
+        (void *[]){ &bench, &resources, &resources, &resources, &resources },
+        err);
 
     if (status == DF_OK) {
         status = check_arguments(in, &bench, err);
@@ -366,7 +368,8 @@ const struct command command_bench = {
         "  deltafold bench corpus/\n"
         "  deltafold bench mirror/ links --sizes=0.1,1,10 --repeat=9\n"
         "  deltafold bench words --documents=corpus/ --output=words-bench",
-    .options = { options, resource_options },
+    .options = { options, resource_threads, resource_memory, resource_mapping,
+                 resource_listing },
     .arguments_min = 1,
     .arguments_max = -1,
     .run = run,

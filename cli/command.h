@@ -21,7 +21,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-enum { COMMAND_GROUPS_MAX = 3 };
+enum { COMMAND_GROUPS_MAX = 6 };
 
 struct invocation {
     const struct command *command;

@@ -117,7 +117,7 @@ const struct command command_compact = {
             "are not disturbed. Interrupted, it goes on where it was.",
     .examples = "  deltafold compact words\n"
                 "  deltafold compact words --json | jq .disk_bytes",
-    .options = { options, writer_options, resource_options },
+    .options = { options, writer_options, resource_threads },
     .arguments_min = 1,
     .arguments_max = 1,
     .run = run,

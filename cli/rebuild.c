@@ -89,7 +89,8 @@ const struct command command_rebuild = {
     .examples = "  deltafold rebuild words corpus/\n"
                 "  deltafold rebuild words corpus/ --as-of=2026-11-29 "
                 "--shards=8",
-    .options = { options, writer_options, resource_options },
+    .options = { options, writer_options, resource_threads, resource_memory,
+                 resource_mapping },
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run,

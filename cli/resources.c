@@ -3,7 +3,7 @@
 #include "cli/interrupt.h"
 
 /* More workers than any machine that this was tried on has processors. */
-const struct option resource_options[] = {
+const struct option resource_threads[] = {
     { .name = "threads",
       .kind = OPTION_NUMBER,
       .offset = offsetof(struct resources, threads),
@@ -12,6 +12,10 @@ const struct option resource_options[] = {
       .value = "N",
       .help = "workers; the result is the same for any number",
       .initial = "one per processor" },
+    { 0 }
+};
+
+const struct option resource_memory[] = {
     { .name = "memory",
       .kind = OPTION_SIZE,
       .offset = offsetof(struct resources, memory),
@@ -20,6 +24,10 @@ const struct option resource_options[] = {
       .help = "bytes to work in, at least 1M; suffix K, M, G or T; what does "
               "not fit is spilled to disk",
       .initial = "a quarter of the machine's" },
+    { 0 }
+};
+
+const struct option resource_mapping[] = {
     { .name = "split",
       .kind = OPTION_SIZE,
       .offset = offsetof(struct resources, split),
@@ -34,6 +42,10 @@ const struct option resource_options[] = {
       .kind = OPTION_FLAG,
       .offset = offsetof(struct resources, quiet),
       .help = "no progress line, no notices" },
+    { 0 }
+};
+
+const struct option resource_listing[] = {
     { .name = "verbose",
       .letter = 'v',
       .kind = OPTION_FLAG,

@@ -1,5 +1,6 @@
 /*
- * resources.h: the options that every command with real work takes.
+ * resources.h: the options of commands with real work. Each takes the tables
+ * that it has a use for; all of them fill a struct resources.
  */
 #ifndef CLI_RESOURCES_H
 #define CLI_RESOURCES_H
@@ -15,7 +16,11 @@ struct resources {
     bool verbose;
 };
 
-extern const struct option resource_options[];
+extern const struct option resource_threads[];
+extern const struct option resource_memory[];
+extern const struct option resource_mapping[]; /* of documents: they are cut,
+                                                  and progress is shown */
+extern const struct option resource_listing[]; /* of what is left out */
 
 /* Prepares p and fills the fields of *options that these decide; the others
  * are zeroed. Signals are caught from here on (interrupt.h). */

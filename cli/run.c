@@ -472,7 +472,8 @@ const struct command command_run = {
                 "  deltafold run words deltas/2026-11-29 --dry-run\n"
                 "  deltafold run words deltas/ --memory=512M --threads=4 "
                 "--json",
-    .options = { options, writer_options, resource_options },
+    .options = { options, writer_options, resource_threads, resource_memory,
+                 resource_mapping, resource_listing },
     .arguments_min = 2,
     .arguments_max = -1,
     .run = run_batches,

@@ -22,8 +22,9 @@ static const struct option options[] = {
       .kind = OPTION_CHOICE,
       .offset = offsetof(struct undo, on_negative),
       .choices = "abort|allow",
-      .help = "when later batches deleted what this one inserted: refuse, or "
-              "keep negative rows",
+      .help =
+          "when rows would become negative, as where later batches deleted "
+          "what this one inserted: refuse, or keep them",
       .initial = "abort" },
     { .name = "json",
       .kind = OPTION_FLAG,
@@ -98,7 +99,7 @@ const struct command command_undo = {
         "taken with --allow-late. Not for views with a window.",
     .examples = "  deltafold undo words 2026-11-12\n"
                 "  deltafold undo words '#12'",
-    .options = { options, writer_options, resource_options },
+    .options = { options, writer_options, resource_threads, resource_memory },
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run_undo,
@@ -113,7 +114,7 @@ const struct command command_redo = {
             "name was not used again. BATCH is a name, or '#SEQ' of the batch "
             "or of its undo.",
     .examples = "  deltafold redo words 2026-11-12",
-    .options = { options, writer_options, resource_options },
+    .options = { options, writer_options, resource_threads, resource_memory },
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run_redo,

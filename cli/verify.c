@@ -193,8 +193,8 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     struct resources resources = { 0 };
     struct opened o;
     uint64_t sample;
-    enum df_status status =
-        command_parse(in, (void *[]){ &verify, &resources }, err);
+    enum df_status status = command_parse(
+        in, (void *[]){ &verify, &resources, &resources, &resources }, err);
 
     if (status == DF_OK) {
         status = parse_sample(verify.sample, &sample, err);
@@ -233,7 +233,8 @@ const struct command command_verify = {
         "insertion had.",
     .examples = "  deltafold verify words corpus/\n"
                 "  deltafold verify words --deltas=deltas/ --sample=1/100",
-    .options = { options, resource_options },
+    .options = { options, resource_threads, resource_memory,
+                 resource_mapping },
     .arguments_min = 1,
     .arguments_max = 2,
     .run = run,

@@ -28,7 +28,11 @@ enum df_status writer_run(struct invocation *in, void *given,
     struct writer writer = { .wait = WRITER_WAIT_INITIAL };
     struct writing w = { 0 };
     enum df_status status =
-        command_parse(in, (void *[]){ given, &writer, &w.resources }, err);
+        command_parse(in,
+                      (void *[COMMAND_GROUPS_MAX]){
+                          given, &writer, &w.resources, &w.resources,
+                          &w.resources, &w.resources },
+                      err);
     bool reads = reads_only != NULL && *reads_only;
 
     if (status == DF_OK) {

@@ -35,10 +35,10 @@ typedef enum df_status writer_work(struct invocation *in, const void *given,
 
 /*
  * A command whose options are its own, which fill given, writer_options and
- * resource_options: parses them, opens the view, works, closes. Where the work
- * is interrupted it says at which batch the view is. *reads_only, which may
- * be one of the options, tells whether nothing is to be written after all;
- * NULL: something is.
+ * any tables of resources.h: parses them, opens the view, works, closes. Where
+ * the work is interrupted it says at which batch the view is. *reads_only,
+ * which may be one of the options, tells whether nothing is to be written
+ * after all; NULL: something is.
  */
 enum df_status writer_run(struct invocation *in, void *given,
                           const bool *reads_only, writer_work *work,
