@@ -85,6 +85,7 @@ struct tally {
     const struct form *form;
     bool json;
     bool verbose;
+    size_t given;                           /* batches; 0: none seen yet */
     size_t notices;                         /* printed so far */
     size_t left_out;                        /* not printed any more */
     uint64_t batches[ENGINE_NOT_READY + 1]; /* by outcome */
@@ -328,6 +329,7 @@ static void report(void *ctx, const struct engine_report *r)
     struct tally *t = ctx;
 
     progress_clear(t->progress);
+    t->given = r->batches;
     if (r->outcome == ENGINE_LISTED) {
         notice_trouble(t, r);
         notice_remark(t, r);
@@ -363,18 +365,14 @@ static void print_totals(const struct tally *t, bool done)
     char c[HUMAN_MAX];
     char d[HUMAN_MAX];
     uint64_t applied = t->batches[ENGINE_APPLIED];
-    uint64_t all = 0;
 
-    for (size_t i = 0; i <= ENGINE_NOT_READY; i++) {
-        all += t->batches[i];
-    }
     /* One batch's line, or the refusal of the first, has said it all. That
      * there was none is said: it may be the wrong directory. */
-    if (all == 1 || (all == 0 && !done)) {
+    if (t->given == 1 || (t->given == 0 && !done)) {
         return;
     }
     output_printf(t->out, "%s of %s batches applied", human_count(a, applied),
-                  human_count(b, all));
+                  human_count(b, t->given));
     if (t->batches[ENGINE_WOULD_APPLY] > 0) {
         output_printf(t->out, ", %s would be",
                       human_count(a, t->batches[ENGINE_WOULD_APPLY]));

@@ -77,6 +77,8 @@ struct engine_forecast {
 struct engine_report {
     enum engine_outcome outcome;
     const char *name;                   /* of the batch */
+    size_t batches;                     /* there are under all paths; 0 while
+                                           they are still being listed */
     const struct batch *batch;          /* scanned; NULL for LISTED */
     const struct batch_notice *notices; /* what was left out */
     size_t notice_count;

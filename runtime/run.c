@@ -33,20 +33,26 @@ struct run {
     struct df_error *err;
 };
 
+static void tell(const struct run *r, struct engine_report report)
+{
+    report.batches = r->queue->count;
+    r->report(r->ctx, &report);
+}
+
 static void report_batch(const struct run *r, enum engine_outcome outcome,
                          const struct batch *batch,
                          const struct ledger_entry *entry,
                          const char *quarantine)
 {
-    r->report(r->ctx, &(struct engine_report){
-                          .outcome = outcome,
-                          .name = batch->name,
-                          .batch = batch,
-                          .notices = batch->notices,
-                          .notice_count = batch->notice_count,
-                          .entry = entry,
-                          .quarantine = quarantine,
-                      });
+    tell(r, (struct engine_report){
+                .outcome = outcome,
+                .name = batch->name,
+                .batch = batch,
+                .notices = batch->notices,
+                .notice_count = batch->notice_count,
+                .entry = entry,
+                .quarantine = quarantine,
+            });
 }
 
 /* The batch is safe; now runs that are deferred are put in order. Without
@@ -70,9 +76,9 @@ static enum df_status compact(const struct run *r, const struct batch *batch,
         *r->err = trouble;
         return status;
     }
-    r->report(r->ctx, &(struct engine_report){ .outcome = ENGINE_LISTED,
-                                               .name = batch->name,
-                                               .trouble = trouble.text });
+    tell(r, (struct engine_report){ .outcome = ENGINE_LISTED,
+                                    .name = batch->name,
+                                    .trouble = trouble.text });
     return DF_OK;
 }
 
@@ -81,11 +87,11 @@ static void report_remark(const struct run *r, const struct batch *batch,
                           const struct base *base)
 {
     if (base->remark.len > 0) {
-        r->report(r->ctx, &(struct engine_report){
-                              .outcome = ENGINE_LISTED,
-                              .name = batch->name,
-                              .remark = (const char *)base->remark.data,
-                          });
+        tell(r, (struct engine_report){
+                    .outcome = ENGINE_LISTED,
+                    .name = batch->name,
+                    .remark = (const char *)base->remark.data,
+                });
     }
 }
 
@@ -143,14 +149,14 @@ static enum df_status try_dry(const struct run *r, struct snapshot *s,
     }
     if (status == DF_OK) {
         report_remark(r, batch, base);
-        r->report(r->ctx, &(struct engine_report){
-                              .outcome = ENGINE_WOULD_APPLY,
-                              .name = batch->name,
-                              .batch = batch,
-                              .notices = batch->notices,
-                              .notice_count = batch->notice_count,
-                              .forecast = known ? &forecast : NULL,
-                          });
+        tell(r, (struct engine_report){
+                    .outcome = ENGINE_WOULD_APPLY,
+                    .name = batch->name,
+                    .batch = batch,
+                    .notices = batch->notices,
+                    .notice_count = batch->notice_count,
+                    .forecast = known ? &forecast : NULL,
+                });
     }
     return status;
 }
@@ -323,12 +329,12 @@ static enum df_status queue_init(struct queue *q, const struct run *r,
         }
         q->list_count++;
         if (list->notice_count > 0) {
-            r->report(r->ctx, &(struct engine_report){
-                                  .outcome = ENGINE_LISTED,
-                                  .name = paths[i],
-                                  .notices = list->notices,
-                                  .notice_count = list->notice_count,
-                              });
+            tell(r, (struct engine_report){
+                        .outcome = ENGINE_LISTED,
+                        .name = paths[i],
+                        .notices = list->notices,
+                        .notice_count = list->notice_count,
+                    });
         }
     }
     return queue_sort(q, r->err);
