@@ -210,27 +210,31 @@ static enum df_status consider(struct base *b, const struct base_ask *ask,
     return status == DF_OK && worth_it ? scan(b, ask, directory, err) : status;
 }
 
-enum df_status base_plan(struct base *b, const struct base_ask *ask,
-                         struct df_error *err)
+enum df_status base_directory(const struct base_ask *ask,
+                              struct bytes *directory, struct df_error *err)
 {
     bool by_name = ask->options->method == INSTALL_REBUILD;
-    struct bytes directory;
     enum df_status status;
 
+    *directory = bytes_of(NULL, 0);
     if (!by_name && ask->options->method != INSTALL_AUTO) {
         return DF_OK;
     }
-    b->is_asked = by_name && ask->is_last;
-    status = snapshot_setting(ask->snapshot, SETTING_BASE, &directory, err);
-    if (status == DF_OK && directory.len == 0 && by_name) {
+    status = snapshot_setting(ask->snapshot, SETTING_BASE, directory, err);
+    if (status == DF_OK && directory->len == 0 && by_name) {
         return error_set(err, DF_USAGE,
                          "--install=rebuild: the view does not know where "
                          "the documents lie: 'deltafold base VIEW DIR' says "
                          "so");
     }
-    return status == DF_OK && directory.len > 0 && ask->is_last
-               ? consider(b, ask, directory, err)
-               : status;
+    return status;
+}
+
+enum df_status base_plan(struct base *b, const struct base_ask *ask,
+                         struct bytes directory, struct df_error *err)
+{
+    b->is_asked = ask->options->method == INSTALL_REBUILD;
+    return consider(b, ask, directory, err);
 }
 
 /* ---- the batch ---- */

@@ -14,7 +14,9 @@
  * ever, and a remark says why; where --install=rebuild asks for it, it refuses
  * the batch.
  *
- *     base_plan(&b, &ask, err);      b zeroed before
+ *     base_directory(&ask, &directory, err);
+ *     if (directory.len > 0 and no other batch comes behind this one)
+ *         base_plan(&b, &ask, directory, err);   b zeroed before
  *     if (b.is_used) ... base_apply(&application, &done, err);
  *     base_fini(&b);                 safe on zeroed memory
  */
@@ -40,12 +42,18 @@ struct base_ask {
     const struct jobspec *job;
     const struct batch *batch; /* scanned, and to be applied */
     const struct engine_options *options;
-    bool is_last; /* no other is to be applied behind it */
 };
 
-/* Whether the batch is to be rebuilt. Nothing but names and lengths of files
- * is read. */
+/* Where the documents lie, if batches can be rebuilt at all as far as options
+ * and view say; empty: they cannot. Borrowed from the snapshot. */
+enum df_status base_directory(const struct base_ask *ask,
+                              struct bytes *directory,
+                              struct df_error *err) DF_MUST_CHECK;
+
+/* Whether the batch, the last that is to be applied, is to be rebuilt. Nothing
+ * but names and lengths of files is read. */
 enum df_status base_plan(struct base *b, const struct base_ask *ask,
+                         struct bytes directory,
                          struct df_error *err) DF_MUST_CHECK;
 
 /* Applies the batch by a->base. *done is false where that could not be, with

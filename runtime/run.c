@@ -179,6 +179,8 @@ static enum df_status is_last(const struct run *r, struct snapshot *s,
     return status;
 }
 
+/* Which batches come behind it is looked up only where there is a base: a
+ * ledger entry each, or more. */
 static enum df_status plan_base(const struct run *r, struct snapshot *s,
                                 const struct batch *batch, size_t at,
                                 struct base *base)
@@ -188,9 +190,15 @@ static enum df_status plan_base(const struct run *r, struct snapshot *s,
                             .job = r->job,
                             .batch = batch,
                             .options = r->options };
-    enum df_status status = is_last(r, s, at, &ask.is_last);
+    struct bytes directory;
+    bool last = false;
+    enum df_status status = base_directory(&ask, &directory, r->err);
 
-    return status == DF_OK ? base_plan(base, &ask, r->err) : status;
+    if (status == DF_OK && directory.len > 0) {
+        status = is_last(r, s, at, &last);
+    }
+    return status == DF_OK && last ? base_plan(base, &ask, directory, r->err)
+                                   : status;
 }
 
 static bool are_namesakes(const struct queued *a, const struct queued *b)

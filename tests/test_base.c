@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/base.h"
 #include "runtime/survivors.h"
 #include "state/install.h"
 #include "way.h"
@@ -299,6 +300,38 @@ static void only_the_last_is_rebuilt(void **state)
     world_close(&w);
 }
 
+/* The length of what base_directory finds. */
+static size_t directory(struct world *w, enum install_method method)
+{
+    struct engine_options options = { .method = method };
+    struct base_ask ask = { .options = &options };
+    struct bytes found = { 0 };
+
+    kept_must(view_open(&ask.v, w->k.path, VIEW_READ, 0, &w->k.err), &w->k);
+    kept_must(snapshot_open(&ask.snapshot, ask.v, &w->k.err), &w->k);
+    kept_must(base_directory(&ask, &found, &w->k.err), &w->k);
+    snapshot_close(ask.snapshot);
+    view_close(ask.v);
+    return found.len;
+}
+
+/* Nothing is looked up of batches where no base could be used. */
+static void only_some_methods_ask_for_the_base(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_open(&w);
+    assert_int_equal(directory(&w, INSTALL_REBUILD), strlen(w.base));
+    assert_int_equal(directory(&w, INSTALL_AUTO), strlen(w.base));
+    assert_int_equal(directory(&w, INSTALL_INCREMENT), 0);
+    assert_int_equal(directory(&w, INSTALL_OVERWRITE), 0);
+    assert_int_equal(directory(&w, INSTALL_DEFER), 0);
+    kept_base(&w.k, "");
+    assert_int_equal(directory(&w, INSTALL_AUTO), 0);
+    world_close(&w);
+}
+
 /* By what the delta's hashes tell: a base of the right size is not enough. */
 static void repeats_are_refused(void **state)
 {
@@ -508,6 +541,7 @@ int main(void)
         cmocka_unit_test(a_base_that_is_away_refuses),
         cmocka_unit_test(a_base_that_changes_refuses),
         cmocka_unit_test(only_the_last_is_rebuilt),
+        cmocka_unit_test(only_some_methods_ask_for_the_base),
         cmocka_unit_test(repeats_are_refused),
         cmocka_unit_test(what_was_undone_is_not_left),
         cmocka_unit_test(what_was_left_out_is_left),
