@@ -1,51 +1,34 @@
 /*
  * A view compared with a recomputation: the steps of engine.c up to reduce,
- * over the surviving documents or over all applied batches, and then a merge
- * of each partition's run with the rows of the shard.
+ * over the surviving documents or over all applied batches, and then each
+ * partition's run beside the rows of the shard (comparison.h).
  */
 #include <stdlib.h>
 
+#include "runtime/comparison.h"
 #include "runtime/crew.h"
-#include "runtime/hollow.h"
 #include "runtime/replay.h"
 #include "runtime/window.h"
 #include "state/history.h"
-
-enum { SHOWN_MAX = 20 /* differences given to the caller, and per shard */ };
-
-struct difference {
-    struct buf row_key; /* in full */
-    int64_t expected[DF_COMPONENTS_MAX];
-    int64_t found[DF_COMPONENTS_MAX];
-};
-
-/* One shard's comparison. */
-struct shard_verdict {
-    struct difference first[SHOWN_MAX]; /* in the shard's order */
-    uint64_t differences;
-    uint64_t rows;
-    struct hollow hollow;
-    struct hash128 view;
-    struct hash128 recomputed;
-    struct buf row_key;
-    struct buf room;
-    enum df_status status;
-    struct df_error err;
-};
 
 struct verification {
     struct view *v;
     const struct jobspec *job;
     const struct engine_options *options;
-    uint64_t sample;
-    bool has_window;
     struct snapshot *snapshot;
     struct crew *crew;     /* of group jobs */
     struct replay *replay; /* of fold jobs */
-    struct row_shape shape;
+    struct comparison_rules rules;
     unsigned shards;
-    struct shard_verdict *shard; /* one per shard */
+    struct compared *shard; /* one per shard */
     struct engine_verdict *verdict;
+};
+
+/* One shard's comparison, and how it went. */
+struct compared {
+    struct comparison comparison;
+    enum df_status status;
+    struct df_error err;
 };
 
 /* ---- the recomputation ---- */
@@ -164,7 +147,7 @@ static enum df_status is_out(struct verification *v,
     enum df_status status;
 
     *out = e->undone || e->kind == LEDGER_UNDO || e->kind == LEDGER_REDO;
-    if (*out || !v->has_window) {
+    if (*out || !v->rules.has_window) {
         return DF_OK;
     }
     status = snapshot_kept_after(v->snapshot, e->seq - 1, &kept, &found, err);
@@ -203,169 +186,6 @@ static enum df_status map_batches(struct verification *v, const char *dir,
     return status;
 }
 
-/* ---- the comparison of one shard ---- */
-
-/* The full row key of a row, left in s->row_key. */
-static enum df_status join(struct shard_verdict *s, const struct row *row,
-                           struct df_error *err)
-{
-    buf_reset(&s->row_key);
-    return row_join(&s->row_key, row->head, row->tail) ? DF_OK
-                                                       : error_no_memory(err);
-}
-
-static struct hash128 digest_of(const struct verification *v,
-                                const struct shard_verdict *s,
-                                const struct row *row)
-{
-    return row_digest(v->shape, buf_bytes(&s->row_key), row->values);
-}
-
-/* Whether the joined row's key is in the sample. */
-static enum df_status is_sampled(const struct verification *v,
-                                 struct shard_verdict *s, bool *sampled,
-                                 struct df_error *err)
-{
-    struct bytes key;
-    struct bytes element;
-
-    *sampled = true;
-    if (v->sample == 1) {
-        return DF_OK;
-    }
-    buf_reset(&s->room);
-    if (!row_decode(v->shape, buf_bytes(&s->row_key), &s->room, &key,
-                    &element)) {
-        return error_set(err, DF_STATE, "a stored row is damaged");
-    }
-    *sampled = row_key_hash(key) % v->sample == 0;
-    return DF_OK;
-}
-
-static enum df_status note(struct verification *v, struct shard_verdict *s,
-                           const struct row *expected, const struct row *found,
-                           struct df_error *err)
-{
-    const struct row *row = expected != NULL ? expected : found;
-    size_t size = v->shape.components * sizeof(int64_t);
-    struct difference *d;
-
-    if (s->differences++ >= SHOWN_MAX) {
-        return DF_OK;
-    }
-    d = &s->first[s->differences - 1];
-    if (!row_join(&d->row_key, row->head, row->tail)) {
-        return error_no_memory(err);
-    }
-    if (expected != NULL) {
-        memcpy(d->expected, expected->values, size);
-    }
-    if (found != NULL) {
-        memcpy(d->found, found->values, size);
-    }
-    return DF_OK;
-}
-
-/* The view's next row that is in the sample. */
-static enum df_status next_found(struct verification *v,
-                                 struct shard_verdict *s,
-                                 struct run_source *rows,
-                                 const struct row **row, struct df_error *err)
-{
-    enum df_status status;
-    bool sampled;
-
-    do {
-        status = rows->next(rows, row, err);
-        if (status != DF_OK || *row == NULL) {
-            return status;
-        }
-        status = join(s, *row, err);
-        if (status == DF_OK) {
-            status = is_sampled(v, s, &sampled, err);
-        }
-    } while (status == DF_OK && !sampled);
-    if (status != DF_OK) {
-        return status;
-    }
-    s->view = digest_add(s->view, digest_of(v, s, *row));
-    /* In a window such a row may be what its batches changed. */
-    return v->has_window || hollow_look(&s->hollow, *row)
-               ? DF_OK
-               : error_no_memory(err);
-}
-
-static enum df_status next_expected(struct verification *v,
-                                    struct shard_verdict *s,
-                                    struct run_source *run,
-                                    const struct row **row,
-                                    struct df_error *err)
-{
-    enum df_status status = run->next(run, row, err);
-
-    if (status != DF_OK || *row == NULL) {
-        return status;
-    }
-    status = join(s, *row, err);
-    if (status == DF_OK) {
-        s->recomputed = digest_add(s->recomputed, digest_of(v, s, *row));
-    }
-    return status;
-}
-
-/* Order of two rows, either of which may be at its end (NULL: last). */
-static int compare_rows(const struct row *a, const struct row *b)
-{
-    if (a == NULL || b == NULL) {
-        return (a == NULL) - (b == NULL);
-    }
-    return bytes_compare(a->head, b->head);
-}
-
-static bool rows_equal(const struct verification *v, const struct row *a,
-                       const struct row *b)
-{
-    return bytes_equal(a->tail, b->tail) &&
-           memcmp(a->values, b->values,
-                  v->shape.components * sizeof(int64_t)) == 0;
-}
-
-static enum df_status compare_shard(struct verification *v,
-                                    struct shard_verdict *s,
-                                    struct run_source *run,
-                                    struct run_source *rows,
-                                    struct df_error *err)
-{
-    const struct row *expected = NULL;
-    const struct row *found = NULL;
-    enum df_status status = next_expected(v, s, run, &expected, err);
-
-    if (status == DF_OK) {
-        status = next_found(v, s, rows, &found, err);
-    }
-    while (status == DF_OK && (expected != NULL || found != NULL)) {
-        int order = compare_rows(expected, found);
-
-        if (order != 0) {
-            status = note(v, s, order < 0 ? expected : NULL,
-                          order > 0 ? found : NULL, err);
-        } else if (!rows_equal(v, expected, found)) {
-            status = note(v, s, expected, found, err);
-        }
-        s->rows += order >= 0 ? 1 : 0;
-        if (status == DF_OK && order <= 0) {
-            status = next_expected(v, s, run, &expected, err);
-        }
-        if (status == DF_OK && order >= 0) {
-            status = next_found(v, s, rows, &found, err);
-        }
-        if (v->options->stop != NULL && *v->options->stop != 0) {
-            return error_set(err, DF_INTERRUPTED, "interrupted");
-        }
-    }
-    return status;
-}
-
 static struct run_source *expected_run(const struct verification *v,
                                        unsigned shard)
 {
@@ -375,12 +195,14 @@ static struct run_source *expected_run(const struct verification *v,
 
 static void verify_shard(struct verification *v, unsigned i)
 {
-    struct shard_verdict *s = &v->shard[i];
+    struct compared *s = &v->shard[i];
     struct run_source *rows;
 
     s->status = snapshot_shard_open(&rows, v->snapshot, i, &s->err);
     if (s->status == DF_OK) {
-        s->status = compare_shard(v, s, expected_run(v, i), rows, &s->err);
+        s->comparison.rules = &v->rules;
+        s->status =
+            comparison_run(&s->comparison, expected_run(v, i), rows, &s->err);
         snapshot_shard_close(rows);
     }
 }
@@ -388,7 +210,7 @@ static void verify_shard(struct verification *v, unsigned i)
 /* ---- the verdict ---- */
 
 struct ordered {
-    const struct difference *difference;
+    const struct comparison_difference *difference;
 };
 
 static int compare_differences(const void *a, const void *b)
@@ -400,7 +222,8 @@ static int compare_differences(const void *a, const void *b)
                          buf_bytes(&y->difference->row_key));
 }
 
-static enum df_status show(struct verification *v, const struct difference *d,
+static enum df_status show(struct verification *v,
+                           const struct comparison_difference *d,
                            void (*different)(void *ctx,
                                              const struct engine_difference *),
                            void *ctx, struct df_error *err)
@@ -408,8 +231,8 @@ static enum df_status show(struct verification *v, const struct difference *d,
     struct buf room = { 0 };
     struct engine_difference shown = { .expected = d->expected,
                                        .found = d->found };
-    bool ok = row_decode(v->shape, buf_bytes(&d->row_key), &room, &shown.key,
-                         &shown.element);
+    bool ok = row_decode(v->rules.shape, buf_bytes(&d->row_key), &room,
+                         &shown.key, &shown.element);
 
     if (ok) {
         different(ctx, &shown);
@@ -424,18 +247,19 @@ static enum df_status show_first(
     void (*different)(void *ctx, const struct engine_difference *), void *ctx,
     struct df_error *err)
 {
-    struct ordered all[VIEW_SHARDS_MAX * SHOWN_MAX];
+    struct ordered all[VIEW_SHARDS_MAX * COMPARISON_SHOWN];
     enum df_status status = DF_OK;
     size_t n = 0;
 
     for (unsigned i = 0; i < v->shards; i++) {
-        for (unsigned k = 0; k < SHOWN_MAX && k < v->shard[i].differences;
-             k++) {
-            all[n++].difference = &v->shard[i].first[k];
+        const struct comparison *c = &v->shard[i].comparison;
+
+        for (unsigned k = 0; k < COMPARISON_SHOWN && k < c->differences; k++) {
+            all[n++].difference = &c->first[k];
         }
     }
     qsort(all, n, sizeof *all, compare_differences);
-    for (size_t i = 0; status == DF_OK && i < n && i < SHOWN_MAX; i++) {
+    for (size_t i = 0; status == DF_OK && i < n && i < COMPARISON_SHOWN; i++) {
         status = show(v, all[i].difference, different, ctx, err);
     }
     return status;
@@ -446,17 +270,18 @@ static enum df_status sum_up(struct verification *v, struct df_error *err)
     struct engine_verdict *sum = v->verdict;
 
     for (unsigned i = 0; i < v->shards; i++) {
-        const struct shard_verdict *s = &v->shard[i];
+        const struct compared *s = &v->shard[i];
+        const struct comparison *c = &s->comparison;
 
         if (s->status != DF_OK) {
             *err = s->err;
             return s->status;
         }
-        sum->rows_checked += s->rows;
-        sum->differences += s->differences;
-        sum->view = digest_add(sum->view, s->view);
-        sum->recomputed = digest_add(sum->recomputed, s->recomputed);
-        if (!hollow_add(&sum->hollow, &s->hollow)) {
+        sum->rows_checked += c->rows;
+        sum->differences += c->differences;
+        sum->view = digest_add(sum->view, c->view);
+        sum->recomputed = digest_add(sum->recomputed, c->recomputed);
+        if (!hollow_add(&sum->hollow, &c->hollow)) {
             return error_no_memory(err);
         }
     }
@@ -473,11 +298,11 @@ static enum df_status open_verification(struct verification *v,
         .threads = crew_threads(v->options),
         .memory = crew_memory(v->options) / 2,
         .scratch = view_scratch(v->v),
-        .sample = v->sample,
+        .sample = v->rules.sample,
         .options = v->options,
     };
 
-    v->shape = plan.shape;
+    v->rules.shape = plan.shape;
     v->shards = plan.parts;
     v->shard = calloc(plan.parts, sizeof *v->shard);
     if (v->shard == NULL) {
@@ -489,12 +314,7 @@ static enum df_status open_verification(struct verification *v,
 static void close_verification(struct verification *v)
 {
     for (unsigned i = 0; v->shard != NULL && i < v->shards; i++) {
-        for (unsigned k = 0; k < SHOWN_MAX; k++) {
-            buf_fini(&v->shard[i].first[k].row_key);
-        }
-        hollow_fini(&v->shard[i].hollow);
-        buf_fini(&v->shard[i].row_key);
-        buf_fini(&v->shard[i].room);
+        comparison_fini(&v->shard[i].comparison);
     }
     free(v->shard);
     replay_close(v->replay);
@@ -533,7 +353,7 @@ static enum df_status replay_all(struct verification *v, const char *dir,
                          "records: verify it with --deltas=DIR, from the "
                          "batches that were applied");
     }
-    if (v->sample > 1) {
+    if (v->rules.sample > 1) {
         return error_set(err, DF_USAGE,
                          "--sample: the window depends on all records, so "
                          "none of this view can be left out");
@@ -553,8 +373,8 @@ static enum df_status check_window(struct verification *v, bool deltas,
     struct window w;
     enum df_status status = window_of(&w, v->job, err);
 
-    v->has_window = status == DF_OK && w.size > 0;
-    if (v->has_window && !deltas) {
+    v->rules.has_window = status == DF_OK && w.size > 0;
+    if (v->rules.has_window && !deltas) {
         status = error_set(err, DF_USAGE,
                            "the view has a window: which documents are in it "
                            "is told by its batches alone: verify it with "
@@ -572,7 +392,8 @@ enum df_status engine_verify(
     struct verification v = { .v = view,
                               .job = job,
                               .options = options,
-                              .sample = sample,
+                              .rules = { .sample = sample,
+                                         .stop = options->stop },
                               .verdict = verdict };
     enum df_status status;
 
