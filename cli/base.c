@@ -112,7 +112,9 @@ const struct command command_base = {
         "--install=rebuild. Of the batches at hand only the last can be, and "
         "only if DIR holds what is left according to the log, no more and no "
         "less: every file is hashed as it is read. Without DIR shows what is "
-        "known. Not for views with a window or of records.",
+        "known. 'deltafold rebuild' and 'deltafold verify' take the documents "
+        "from there where no others are named. Not for views with a window or "
+        "of records.",
     .examples = "  deltafold base words /srv/mirror\n"
                 "  deltafold base words",
     .options = { options, writer_options },

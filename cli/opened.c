@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "runtime/engine.h"
 #include "state/history.h"
+#include "state/settings.h"
 
 static const char *const plain_names[DF_COMPONENTS_MAX + 1] = {
     "value1",  "value2",  "value3",  "value4",  "value5",  "value6",
@@ -154,6 +155,31 @@ enum df_status opened_base(const struct jobspec *job, const char *text,
         status = error_no_memory(err);
     }
     free(here);
+    return status;
+}
+
+enum df_status opened_documents(const struct opened *o, const char *ways,
+                                struct buf *out, struct df_error *err)
+{
+    struct snapshot *s;
+    struct bytes directory;
+    enum df_status status = snapshot_open(&s, o->view, err);
+
+    if (status != DF_OK) {
+        return status;
+    }
+    status = snapshot_setting(s, SETTING_BASE, &directory, err);
+    if (status == DF_OK && directory.len == 0) {
+        status = error_set(err, DF_USAGE,
+                           "the view does not know where its documents lie: "
+                           "%s",
+                           ways);
+    } else if (status == DF_OK &&
+               (!buf_append(out, directory.data, directory.len) ||
+                !buf_append_byte(out, '\0'))) {
+        status = error_no_memory(err);
+    }
+    snapshot_close(s);
     return status;
 }
 

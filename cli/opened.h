@@ -47,6 +47,12 @@ enum df_status opened_base(const struct jobspec *job, const char *text,
                            struct buf *out,
                            struct df_error *err) DF_MUST_CHECK;
 
+/* The directory of the view's documents where none was named, its base, as a
+ * string; DF_USAGE where it knows none, with the ways that there are. */
+enum df_status opened_documents(const struct opened *o, const char *ways,
+                                struct buf *out,
+                                struct df_error *err) DF_MUST_CHECK;
+
 /* Refuses a view whose job, its version or its options this program would
  * not make the same way (DF_STATE). */
 enum df_status opened_work(struct opened *o, const char *path,

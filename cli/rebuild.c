@@ -31,6 +31,10 @@ static const struct option options[] = {
     { 0 }
 };
 
+static const char ways[] = "name DIR ('deltafold rebuild VIEW DIR'), or tell "
+                           "it once, with 'deltafold "
+                           "base VIEW DIR' or, when it is made, base=DIR";
+
 static void print(struct output *out, bool json, const struct opened *o,
                   const struct ledger_entry *e)
 {
@@ -59,14 +63,24 @@ static enum df_status rebuild(struct invocation *in, const void *given,
     const struct rebuild *options_given = given;
     struct opened *o = &w->opened;
     struct ledger_entry entry = { 0 };
-    enum df_status status = engine_rebuild(
-        o->view, &o->spec, in->argv[1], options_given->as_of,
-        (unsigned)options_given->shards, &w->engine, &entry, err);
+    struct buf base = { 0 };
+    const char *dir = in->argv[1];
+    enum df_status status = DF_OK;
 
-    progress_clear(&w->progress);
+    if (in->argc == 1) {
+        status = opened_documents(o, ways, &base, err);
+        dir = (const char *)base.data;
+    }
+    if (status == DF_OK) {
+        status = engine_rebuild(o->view, &o->spec, dir, options_given->as_of,
+                                (unsigned)options_given->shards, &w->engine,
+                                &entry, err);
+        progress_clear(&w->progress);
+    }
     if (status == DF_OK) {
         print(in->out, options_given->json, o, &entry);
     }
+    buf_fini(&base);
     return status;
 }
 
@@ -80,18 +94,21 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_rebuild = {
     .name = "rebuild",
     .summary = "compute a view anew from all surviving documents",
-    .synopsis = "VIEW DIR [--as-of=BATCH] [--shards=N] [OPTION ...]",
+    .synopsis = "VIEW [DIR] [--as-of=BATCH] [--shards=N] [OPTION ...]",
     .text = "Computes the view from the documents under DIR, every file being "
             "one whose id is its path below DIR (or what a manifest.tsv there "
             "says), and swaps it in at once. Readers see the old view until "
-            "then. With --as-of, batches up to that name count as applied, "
+            "then. Without DIR the documents are those of the view's base "
+            "('deltafold base'). With --as-of, batches up to that name count "
+            "as applied, "
             "whether or not the log lists them.",
     .examples = "  deltafold rebuild words corpus/\n"
+                "  deltafold rebuild words\n"
                 "  deltafold rebuild words corpus/ --as-of=2026-11-29 "
                 "--shards=8",
     .options = { options, writer_options, resource_threads, resource_memory,
                  resource_mapping },
-    .arguments_min = 2,
+    .arguments_min = 1,
     .arguments_max = 2,
     .run = run,
 };

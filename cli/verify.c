@@ -25,6 +25,10 @@ static const struct option options[] = {
     { 0 }
 };
 
+static const char ways[] =
+    "name them ('deltafold verify VIEW DIR'), or the applied batches "
+    "(--deltas=DIR), or tell it once ('deltafold base VIEW DIR')";
+
 /* Where differing rows go; ctx of print_difference. */
 struct printer {
     struct output *out;
@@ -187,6 +191,29 @@ static enum df_status compare(struct invocation *in, const char *dir,
     return status;
 }
 
+/* With what is named, else with the documents that the view knows of. */
+static enum df_status compare_named(struct invocation *in,
+                                    const struct verify *verify,
+                                    uint64_t sample,
+                                    const struct resources *resources,
+                                    struct opened *o, struct df_error *err)
+{
+    const char *dir = in->argc == 2 ? in->argv[1] : verify->deltas;
+    struct buf base = { 0 };
+    enum df_status status = DF_OK;
+
+    if (dir == NULL) {
+        status = opened_documents(o, ways, &base, err);
+        dir = (const char *)base.data;
+    }
+    if (status == DF_OK) {
+        status = compare(in, dir, verify->deltas != NULL, sample, resources, o,
+                         err);
+    }
+    buf_fini(&base);
+    return status;
+}
+
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
     struct verify verify = { 0 };
@@ -196,23 +223,21 @@ static enum df_status run(struct invocation *in, struct df_error *err)
     enum df_status status = command_parse(
         in, (void *[]){ &verify, &resources, &resources, &resources }, err);
 
+    if (status == DF_OK && in->argc == 2 && verify.deltas != NULL) {
+        status = error_set(err, DF_USAGE,
+                           "either DIR or --deltas=DIR, not both: see "
+                           "'deltafold verify --help'");
+    }
     if (status == DF_OK) {
         status = parse_sample(verify.sample, &sample, err);
     }
+    if (status == DF_OK) {
+        status = opened_work(&o, in->argv[0], VIEW_READ, 0, err);
+    }
     if (status != DF_OK) {
         return status;
     }
-    if ((in->argc == 2) == (verify.deltas != NULL)) {
-        return error_set(err, DF_USAGE,
-                         "either DIR or --deltas=DIR is needed: see "
-                         "'deltafold verify --help'");
-    }
-    status = opened_work(&o, in->argv[0], VIEW_READ, 0, err);
-    if (status != DF_OK) {
-        return status;
-    }
-    status = compare(in, verify.deltas != NULL ? verify.deltas : in->argv[1],
-                     verify.deltas != NULL, sample, &resources, &o, err);
+    status = compare_named(in, &verify, sample, &resources, &o, err);
     opened_close(&o);
     return status;
 }
@@ -220,18 +245,21 @@ static enum df_status run(struct invocation *in, struct df_error *err)
 const struct command command_verify = {
     .name = "verify",
     .summary = "compare a view with a full recomputation",
-    .synopsis = "VIEW DIR [--sample=1/K] [OPTION ...]\n"
+    .synopsis = "VIEW [DIR] [--sample=1/K] [OPTION ...]\n"
                 "VIEW --deltas=DIR [--sample=1/K] [OPTION ...]",
     .text =
         "Computes what the view should be, from the surviving documents "
-        "under DIR or from the applied batches under --deltas=DIR, and "
-        "compares row by row. Prints one line and ends with 0 if all are "
-        "equal; otherwise prints the first differing rows (key, element if "
+        "under DIR or from the applied batches under --deltas=DIR; without "
+        "either the documents are those of the view's base ('deltafold "
+        "base'). Compares row by row, prints one line and ends with 0 if all "
+        "are equal; otherwise prints the first differing rows (key, element "
+        "if "
         "the job has one, expected, found; tab-separated, with a header) "
         "and ends with 1. Changes nothing. A notice tells of groups that have "
         "a count of 0 and yet a sum: a deletion gave another value than the "
         "insertion had.",
     .examples = "  deltafold verify words corpus/\n"
+                "  deltafold verify words\n"
                 "  deltafold verify words --deltas=deltas/ --sample=1/100",
     .options = { options, resource_threads, resource_memory,
                  resource_mapping },
