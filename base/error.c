@@ -75,9 +75,6 @@ static size_t show_byte(char *out, uint8_t byte)
     case '\r':
         memcpy(out, "\\r", 2);
         return 2;
-    case '\\':
-        memcpy(out, "\\\\", 2);
-        return 2;
     default:
         break;
     }
@@ -92,32 +89,50 @@ static size_t show_byte(char *out, uint8_t byte)
     return 4;
 }
 
-/* Writes the character that b begins with, or its first byte; *taken is what
- * it was long. */
-static size_t show_character(char *out, struct bytes b, size_t *taken)
+/* Whether a character beyond ASCII is not seen itself but in what it does to
+ * others: controls of terminals (C1), other ends of lines, and what changes
+ * the direction of text, so that one name looks like another. */
+static bool is_control(uint32_t point)
+{
+    return (point >= 0x80 && point < 0xa0) || point == 0x61c ||
+           point == 0x200e || point == 0x200f ||
+           (point >= 0x2028 && point <= 0x202e) ||
+           (point >= 0x2066 && point <= 0x2069);
+}
+
+size_t shown_character(char out[SHOWN_CHARACTER], struct bytes b,
+                       size_t *taken)
 {
     uint32_t point;
+    size_t len = 0;
 
     *taken = utf8_decode(b.data, b.len, &point);
-    if (point != UTF8_BAD && *taken > 1) {
+    if (point == UTF8_BAD) {
+        *taken = 1;
+    } else if (*taken > 1 && !is_control(point)) {
         memcpy(out, b.data, *taken);
         return *taken;
     }
-    *taken = 1;
-    return show_byte(out, b.data[0]);
+    for (size_t i = 0; i < *taken; i++) {
+        len += show_byte(out + len, b.data[i]);
+    }
+    return len;
 }
 
 const char *shown(struct shown *out, struct bytes b)
 {
     /* Room for one more character, the dots and the NUL. */
-    const size_t room = sizeof out->text - 4 - 4;
+    const size_t room = sizeof out->text - SHOWN_CHARACTER - 4;
     size_t len = 0;
     size_t taken;
     size_t i;
 
     for (i = 0; i < b.len && len < room; i += taken) {
-        len += show_character(out->text + len, bytes_of(b.data + i, b.len - i),
-                              &taken);
+        if (b.data[i] == '\\') {
+            out->text[len++] = '\\';
+        }
+        len += shown_character(out->text + len,
+                               bytes_of(b.data + i, b.len - i), &taken);
     }
     if (i < b.len) {
         memcpy(out->text + len, "...", 3);
@@ -125,4 +140,18 @@ const char *shown(struct shown *out, struct bytes b)
     }
     out->text[len] = '\0';
     return out->text;
+}
+
+const char *shown_line(char *out, size_t size, const char *text)
+{
+    struct bytes rest = bytes_of_string(text);
+    size_t len = 0;
+    size_t taken;
+
+    while (rest.len > 0 && len + SHOWN_CHARACTER < size) {
+        len += shown_character(out + len, rest, &taken);
+        rest = bytes_of(rest.data + taken, rest.len - taken);
+    }
+    out[len] = '\0';
+    return out;
 }

@@ -215,8 +215,11 @@ static enum df_status tell(const struct work *w,
         status = bench_files_write(&w->files, &subject, err);
     }
     if (status == DF_OK) {
-        output_printf(w->in->out, "\nwrote %.4000s.csv and %.4000s.svg\n",
-                      w->files.prefix, w->files.prefix);
+        output_text(w->in->out, "\nwrote ");
+        output_shown(w->in->out, bytes_of_string(w->files.prefix));
+        output_text(w->in->out, ".csv and ");
+        output_shown(w->in->out, bytes_of_string(w->files.prefix));
+        output_text(w->in->out, ".svg\n");
     }
     buf_fini(&definition);
     return status;

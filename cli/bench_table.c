@@ -19,10 +19,12 @@ static void put_subject(const struct bench_subject *s, struct output *out)
     output_printf(out, "documents  %s: %s in the base, %s\n",
                   shown(&name, bytes_of_string(s->documents)),
                   human_count(a, r->documents), human_bytes(b, r->bytes));
-    output_printf(out, "view       %s%s%s\n",
+    output_printf(out, "view       %s%s",
                   s->view == NULL ? ""
                                   : shown(&name, bytes_of_string(s->view)),
-                  s->view == NULL ? "" : ", a copy: ", s->definition);
+                  s->view == NULL ? "" : ", a copy: ");
+    output_shown(out, bytes_of_string(s->definition));
+    output_byte(out, '\n');
     output_printf(out, "           %s row%s, %s, %u shard%s\n",
                   human_count(a, r->rows), human_plural(r->rows),
                   human_bytes(b, r->view_bytes), s->shards,

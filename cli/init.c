@@ -7,6 +7,7 @@
 
 #include "cli/chosen.h"
 #include "cli/command.h"
+#include "cli/human.h"
 #include "cli/opened.h"
 #include "runtime/engine.h"
 
@@ -140,9 +141,11 @@ static enum df_status create(const char *path, const struct jobspec *spec,
         status = view_create(path, &definition, err);
     }
     if (status == DF_OK) {
-        output_printf(out, "made view '%.4000s': %.*s, %u shard%s\n", path,
-                      (int)text.len, (const char *)text.data, shards,
-                      shards == 1 ? "" : "s");
+        output_text(out, "made view '");
+        output_shown(out, bytes_of_string(path));
+        output_text(out, "': ");
+        output_shown(out, buf_bytes(&text));
+        output_printf(out, ", %u shard%s\n", shards, human_plural(shards));
     }
     buf_fini(&base);
     buf_fini(&text);

@@ -126,15 +126,13 @@ static enum df_status dispatch(int argc, char **argv, struct df_error *err)
 }
 
 /* One line, whatever a path in it holds. */
-static void complain(struct df_error *err)
+static void complain(const struct df_error *err)
 {
-    for (char *c = err->text; *c != '\0'; c++) {
-        if (*c == '\n' || *c == '\r' || *c == '\033') {
-            *c = '?';
-        }
-    }
+    char line[SHOWN_LINE(DF_ERROR_SIZE)];
+
     if (err->text[0] != '\0') {
-        (void)fprintf(stderr, "deltafold: %s\n", err->text);
+        (void)fprintf(stderr, "deltafold: %s\n",
+                      shown_line(line, sizeof line, err->text));
     }
 }
 

@@ -65,6 +65,19 @@ void output_text(struct output *out, const char *text)
     output_bytes(out, bytes_of_string(text));
 }
 
+void output_shown(struct output *out, struct bytes text)
+{
+    char character[SHOWN_CHARACTER];
+    size_t taken;
+
+    while (text.len > 0) {
+        size_t len = shown_character(character, text, &taken);
+
+        output_bytes(out, bytes_of(character, len));
+        text = bytes_of(text.data + taken, text.len - taken);
+    }
+}
+
 void output_byte(struct output *out, char byte)
 {
     *output_room(out, 1) = byte;

@@ -32,6 +32,8 @@ void output_init(struct output *out, int fd);
 void output_bytes(struct output *out, struct bytes b);
 void output_text(struct output *out, const char *text);
 void output_byte(struct output *out, char byte);
+/* Text in which there may be names, as error.h's shown_line has it. */
+void output_shown(struct output *out, struct bytes text);
 void output_printf(struct output *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

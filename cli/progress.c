@@ -126,6 +126,7 @@ void progress_clear(struct progress *p)
 void progress_notice(struct progress *p, const char *format, ...)
 {
     char text[DF_ERROR_SIZE];
+    char line[SHOWN_LINE(DF_ERROR_SIZE)];
     va_list args;
 
     if (p->quiet) {
@@ -135,5 +136,6 @@ void progress_notice(struct progress *p, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    (void)fprintf(stderr, "deltafold: notice: %s\n", text);
+    (void)fprintf(stderr, "deltafold: notice: %s\n",
+                  shown_line(line, sizeof line, text));
 }

@@ -18,7 +18,9 @@ struct reason {
 static void put_line(struct reason *r, struct bytes batch,
                      struct bytes element, const int64_t *values)
 {
-    format_tsv_field(r->format.out, batch);
+    struct shown name;
+
+    output_text(r->format.out, shown(&name, batch));
     output_byte(r->format.out, '\t');
     format_row(&r->format, r->key, element, values);
     r->found = true;
