@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/spelling.h"
 #include "cli/options.h"
 #include "state/view.h"
 
@@ -18,18 +19,18 @@ unsigned chosen_shards(void)
 
 static enum df_status unknown_job(const char *name, struct df_error *err)
 {
+    struct spelling near = { 0 };
     struct shown s;
 
     (void)shown(&s, bytes_of_string(name));
     for (size_t i = 0; registry_job(i) != NULL; i++) {
-        const char *other = registry_job(i)->name;
-
-        if (options_similar(name, other)) {
-            return error_set(err, DF_USAGE,
-                             "unknown job '%s', did you mean '%s'? See "
-                             "'deltafold jobs'",
-                             s.text, other);
-        }
+        spelling_look(&near, name, registry_job(i)->name);
+    }
+    if (near.name != NULL) {
+        return error_set(err, DF_USAGE,
+                         "unknown job '%s', did you mean '%s'? See "
+                         "'deltafold jobs'",
+                         s.text, near.name);
     }
     return error_set(err, DF_USAGE, "unknown job '%s': see 'deltafold jobs'",
                      s.text);

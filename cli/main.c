@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/spelling.h"
 #include "cli/command.h"
 
 static struct output standard_output;
@@ -46,25 +47,23 @@ static bool wants_help(const struct invocation *in)
 
 static enum df_status unknown(const char *name, struct df_error *err)
 {
+    static const char *const others[] = { "help", "--help", "--version" };
     const char *what = name[0] == '-' ? "option" : "command";
-    const struct command *near = NULL;
+    struct spelling near = { 0 };
     struct shown s;
 
     for (size_t i = 0; command_at(i) != NULL; i++) {
-        const char *other = command_at(i)->name;
-
-        if (options_similar(name, other) &&
-            (near == NULL || options_distance(name, other) <
-                                 options_distance(name, near->name))) {
-            near = command_at(i);
-        }
+        spelling_look(&near, name, command_at(i)->name);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        spelling_look(&near, name, others[i]);
     }
     (void)shown(&s, bytes_of_string(name));
-    if (near != NULL) {
+    if (near.name != NULL) {
         return error_set(err, DF_USAGE,
                          "unknown %s '%s', did you mean '%s'? See "
                          "'deltafold --help'",
-                         what, s.text, near->name);
+                         what, s.text, near.name);
     }
     return error_set(err, DF_USAGE, "unknown %s '%s': see 'deltafold --help'",
                      what, s.text);

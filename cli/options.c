@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/spelling.h"
+
 bool options_number(const char *text, uint64_t *v)
 {
     uint64_t n = 0;
@@ -56,53 +58,6 @@ const char *options_size_text(char room[OPTIONS_SIZE_TEXT], uint64_t v)
     (void)snprintf(room, OPTIONS_SIZE_TEXT, "%llu%.*s", (unsigned long long)v,
                    i > 0, i > 0 ? &suffixes[i - 1] : "");
     return room;
-}
-
-enum { WORD_MAX = 40 }; /* longer words resemble nothing */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* One row of the table of edit distances, from the two before it. */
-static void distance_row(const char *a, size_t i, const char *b,
-                         const size_t *two, const size_t *one, size_t *row)
-{
-    row[0] = i;
-    for (size_t j = 1; b[j - 1] != '\0'; j++) {
-        size_t d = one[j - 1] + (a[i - 1] != b[j - 1]);
-
-        d = least(d, least(one[j] + 1, row[j - 1] + 1));
-        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-            d = least(d, two[j - 2] + 1);
-        }
-        row[j] = d;
-    }
-}
-
-size_t options_distance(const char *a, const char *b)
-{
-    size_t rows[3][WORD_MAX + 1] = { { 0 } };
-    size_t a_len = strlen(a);
-    size_t b_len = strlen(b);
-
-    if (a_len > WORD_MAX || b_len > WORD_MAX) {
-        return WORD_MAX;
-    }
-    for (size_t j = 0; j <= b_len; j++) {
-        rows[0][j] = j;
-    }
-    for (size_t i = 1; i <= a_len; i++) {
-        distance_row(a, i, b, rows[(i + 1) % 3], rows[(i + 2) % 3],
-                     rows[i % 3]);
-    }
-    return rows[a_len % 3][b_len];
-}
-
-bool options_similar(const char *a, const char *b)
-{
-    return options_distance(a, b) <= (strlen(b) < 5 ? 1 : 2);
 }
 
 /* A command line while it is taken apart. */
@@ -284,20 +239,14 @@ static bool find(const struct parse *p, const char *name, char letter,
 
 static const char *nearest(const struct parse *p, const char *name)
 {
-    const char *best = NULL;
-    size_t distance = WORD_MAX;
+    struct spelling near = { 0 };
 
     for (size_t i = 0; i < p->group_count; i++) {
         for (const struct option *o = p->groups[i].options; o->name; o++) {
-            size_t d = options_distance(name, o->name);
-
-            if (d < distance && options_similar(name, o->name)) {
-                distance = d;
-                best = o->name;
-            }
+            spelling_look(&near, name, o->name);
         }
     }
-    return best;
+    return near.name;
 }
 
 static enum df_status unknown(const struct parse *p, const char *dashes,

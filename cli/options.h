@@ -71,11 +71,4 @@ bool options_size(const char *text, uint64_t *v);
 enum { OPTIONS_SIZE_TEXT = 24 };
 const char *options_size_text(char room[OPTIONS_SIZE_TEXT], uint64_t v);
 
-/* How many bytes must be inserted, deleted, replaced or swapped with their
- * neighbour to make b of a. */
-size_t options_distance(const char *a, const char *b);
-
-/* Whether b is near enough to a to be what was meant. */
-bool options_similar(const char *a, const char *b);
-
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/spelling.h"
 #include "jobs/aggregate/aggregate.h"
 #include "jobs/dedup/dedup.h"
 #include "jobs/links/links.h"
@@ -128,22 +129,27 @@ const char *jobspec_common(const struct jobspec *s, const char *name)
 static enum df_status unknown_option(const struct df_job *job,
                                      struct bytes name, struct df_error *err)
 {
-    struct shown text = { { 0 } };
+    struct spelling near = { 0 };
     struct buf known = { 0 };
+    struct shown text;
     bool ok = true;
 
+    (void)shown(&text, name);
     for (size_t i = 0; ok && i < option_count(job); i++) {
-        ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "",
-                        registry_option(job, i)->name);
+        const char *other = registry_option(job, i)->name;
+
+        ok = buf_printf(&known, "%s%s", i > 0 ? ", " : "", other);
+        spelling_look(&near, text.text, other);
     }
     if (!ok) {
         buf_fini(&known);
         return error_no_memory(err);
     }
-    (void)error_set(err, DF_USAGE, "unknown option '%s': %s has %.*s",
-                    shown(&text, name), job->name,
-                    known.len > 0 ? (int)known.len : 4,
-                    known.len > 0 ? (const char *)known.data : "none");
+    (void)error_set(err, DF_USAGE, "unknown option '%s'%s%s%s: %s has %.*s",
+                    text.text, near.name != NULL ? " (did you mean '" : "",
+                    near.name != NULL ? near.name : "",
+                    near.name != NULL ? "'?)" : "", job->name, (int)known.len,
+                    (const char *)known.data);
     buf_fini(&known);
     return DF_USAGE;
 }

@@ -256,20 +256,6 @@ static void sizes_are_told_as_one_types_them(void **state)
     }
 }
 
-static void distances_count_edits(void **state)
-{
-    (void)state;
-    assert_int_equal(options_distance("run", "run"), 0);
-    assert_int_equal(options_distance("", "abc"), 3);
-    assert_int_equal(options_distance("abc", ""), 3);
-    assert_int_equal(options_distance("rnu", "run"), 1);
-    assert_int_equal(options_distance("exprot", "export"), 1);
-    assert_int_equal(options_distance("kitten", "sitting"), 3);
-    assert_true(options_similar("verfy", "verify"));
-    assert_false(options_similar("top", "get"));
-    assert_false(options_similar("x", "run"));
-}
-
 static void help_is_folded_and_shows_defaults(void **state)
 {
     struct buf out = { 0 };
@@ -301,7 +287,6 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_said_in_one_line),
         cmocka_unit_test(sizes_have_binary_suffixes),
         cmocka_unit_test(sizes_are_told_as_one_types_them),
-        cmocka_unit_test(distances_count_edits),
         cmocka_unit_test(help_is_folded_and_shows_defaults),
     };
 
