@@ -120,5 +120,6 @@ const struct command command_base = {
     .options = { options, writer_options },
     .arguments_min = 1,
     .arguments_max = 2,
+    .operands = OPERANDS_DOCUMENTS,
     .run = run,
 };

@@ -1,8 +1,6 @@
 /* deltafold bench: full recomputation against maintenance, on one's own
  * documents. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/bench_files.h"
 #include "cli/bench_lists.h"
@@ -10,6 +8,7 @@
 #include "cli/chosen.h"
 #include "cli/command.h"
 #include "cli/opened.h"
+#include "cli/operands.h"
 #include "cli/resources.h"
 
 enum {
@@ -101,22 +100,6 @@ static const struct option options[] = {
     { 0 }
 };
 
-static bool has_file(const char *directory, const char *name)
-{
-    char *path = NULL;
-    bool has = asprintf(&path, "%s/%s", directory, name) >= 0 &&
-               access(path, F_OK) == 0;
-
-    free(path);
-    return has;
-}
-
-/* As far as can be said without opening it: documents may be called so. */
-static bool looks_like_a_view(const char *path)
-{
-    return has_file(path, "current") && has_file(path, "lock");
-}
-
 /* DIR and VIEW are told apart by --documents. */
 static enum df_status check_arguments(const struct invocation *in,
                                       const struct bench *b,
@@ -124,7 +107,7 @@ static enum df_status check_arguments(const struct invocation *in,
 {
     struct shown s;
 
-    if (b->documents == NULL && looks_like_a_view(in->argv[0])) {
+    if (b->documents == NULL && operands_is_view(in->argv[0])) {
         return error_set(err, DF_USAGE,
                          "'%s' is a view: name the directory of its documents "
                          "with --documents=DIR",

@@ -68,7 +68,7 @@ enum df_status command_parse(struct invocation *in, void *const *into,
             return wrong_arguments(c, "an argument is empty", err);
         }
     }
-    return DF_OK;
+    return operands_check(c->operands, in->argv, in->argc, err);
 }
 
 /* Lines of the synopsis, each behind the command's name. */

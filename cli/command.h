@@ -18,6 +18,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -40,8 +41,9 @@ struct command {
     /* Tables of options; the first are the command's own. */
     const struct option *options[COMMAND_GROUPS_MAX];
     int arguments_min;
-    int arguments_max; /* -1: no limit */
-    bool takes_keys;   /* arguments behind the first may be empty */
+    int arguments_max;      /* -1: no limit */
+    bool takes_keys;        /* arguments behind the first may be empty */
+    enum operands operands; /* what these are */
     enum df_status (*run)(struct invocation *in, struct df_error *err);
 };
 

@@ -265,5 +265,6 @@ const struct command command_diff = {
     .options = { options },
     .arguments_min = 3,
     .arguments_max = 3,
+    .operands = OPERANDS_WORDS,
     .run = run,
 };

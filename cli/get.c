@@ -242,5 +242,6 @@ const struct command command_get = {
     .arguments_min = 2,
     .arguments_max = -1,
     .takes_keys = true,
+    .operands = OPERANDS_WORDS,
     .run = run,
 };

@@ -1,14 +1,13 @@
 /* deltafold init: an empty view of a job. */
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/chosen.h"
 #include "cli/command.h"
 #include "cli/human.h"
 #include "cli/opened.h"
+#include "cli/operands.h"
 #include "runtime/engine.h"
 
 struct init {
@@ -26,25 +25,6 @@ static const struct option options[] = {
       .initial = "the number of processors, rounded down to a power of two" },
     { 0 }
 };
-
-/* Whether a directory is a view: its file `current` says so. */
-static bool is_view(const char *directory)
-{
-    static const char mark[] = "deltafold";
-    char text[sizeof mark - 1];
-    char path[PATH_MAX + 16];
-    ssize_t len;
-    int fd;
-
-    (void)snprintf(path, sizeof path, "%s/current", directory);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return false;
-    }
-    len = read(fd, text, sizeof text);
-    (void)close(fd);
-    return len == (ssize_t)sizeof text && memcmp(text, mark, sizeof text) == 0;
-}
 
 /* Cuts the last name off a path; false where there is none to cut. */
 static bool go_up(char *path)
@@ -90,7 +70,7 @@ static enum df_status check_place(const char *view, struct df_error *err)
         return status;
     }
     do {
-        if (is_view(above)) {
+        if (operands_is_view(above)) {
             return error_set(err, DF_STATE,
                              "%.4000s: lies within the view '%s': give it a "
                              "directory elsewhere",

@@ -112,5 +112,6 @@ const struct command command_keep = {
     .options = { options, writer_options },
     .arguments_min = 1,
     .arguments_max = 2,
+    .operands = OPERANDS_WORDS,
     .run = run,
 };

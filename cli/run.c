@@ -474,5 +474,6 @@ const struct command command_run = {
                  resource_mapping, resource_listing },
     .arguments_min = 2,
     .arguments_max = -1,
+    .operands = OPERANDS_BATCHES,
     .run = run_batches,
 };

@@ -102,6 +102,7 @@ const struct command command_undo = {
     .options = { options, writer_options, resource_threads, resource_memory },
     .arguments_min = 2,
     .arguments_max = 2,
+    .operands = OPERANDS_WORDS,
     .run = run_undo,
 };
 
@@ -117,5 +118,6 @@ const struct command command_redo = {
     .options = { options, writer_options, resource_threads, resource_memory },
     .arguments_min = 2,
     .arguments_max = 2,
+    .operands = OPERANDS_WORDS,
     .run = run_redo,
 };

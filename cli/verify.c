@@ -265,5 +265,6 @@ const struct command command_verify = {
                  resource_mapping },
     .arguments_min = 1,
     .arguments_max = 2,
+    .operands = OPERANDS_DOCUMENTS,
     .run = run,
 };

@@ -162,5 +162,6 @@ const struct command command_why = {
     .arguments_min = 2,
     .arguments_max = 2,
     .takes_keys = true,
+    .operands = OPERANDS_WORDS,
     .run = run,
 };

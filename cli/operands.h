@@ -1,0 +1,30 @@
+/*
+ * operands.h: what was named by mistake. A view, a directory of batches and
+ * one of documents are all directories, and a command line says which is
+ * which by their order alone.
+ */
+#ifndef CLI_OPERANDS_H
+#define CLI_OPERANDS_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* What the arguments behind the first, a VIEW, are. */
+enum operands {
+    OPERANDS_NONE,     /* the first is no view either */
+    OPERANDS_WORDS,    /* keys, names of batches, a number */
+    OPERANDS_BATCHES,  /* directories of batches, or batches */
+    OPERANDS_DOCUMENTS /* a directory */
+};
+
+/* DF_USAGE where VIEW is not the first of several, a view stands for
+ * something else, or batches stand for documents. What is not there at all is
+ * left to whoever opens it. */
+enum df_status operands_check(enum operands kind, char *const *argv, int argc,
+                              struct df_error *err) DF_MUST_CHECK;
+
+/* Whether a directory is a view: its file `current` says so. */
+bool operands_is_view(const char *directory);
+
+#endif
