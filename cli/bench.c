@@ -304,11 +304,14 @@ static enum df_status run(struct invocation *in, struct df_error *err)
                            .wait = WAIT_INITIAL };
     struct work work = { .bench = &bench, .in = in };
     struct resources resources = { 0 };
-    enum df_status status = command_parse(
-        in,
-        (void *[]){ &bench, &resources, &resources, &resources, &resources },
-        err);
+    enum df_status status = chosen_check(in, err);
 
+    if (status == DF_OK) {
+        status = command_parse(in,
+                               (void *[]){ &bench, &resources, &resources,
+                                           &resources, &resources },
+                               err);
+    }
     if (status == DF_OK) {
         status = check_arguments(in, &bench, err);
     }

@@ -176,19 +176,21 @@ void command_help_program(struct output *out)
                       commands[i]->summary);
     }
     output_text(
-        out, "\n  deltafold COMMAND --help   what it does, options, examples\n"
-             "  deltafold --version        the version of this program\n"
-             "\nExamples:\n"
-             "  deltafold init words wordcount\n"
-             "  deltafold run words deltas/\n"
-             "  deltafold top words\n"
-             "\nExit codes:\n"
-             "  0    done\n"
-             "  1    verify found a difference, or get found no key\n"
-             "  2    wrong usage\n"
-             "  3    the input is refused\n"
-             "  4    the batch is refused by the ledger\n"
-             "  5    the view is unusable, or locked by another writer\n"
-             "  6    system error: disk full, no memory, I/O error\n"
-             "  130  interrupted; the view is at a whole batch\n");
+        out,
+        "\n  deltafold help COMMAND   what it does, options, examples; as "
+        "COMMAND --help\n"
+        "  deltafold --version      the version of this program\n"
+        "\nExamples:\n"
+        "  deltafold init words wordcount\n"
+        "  deltafold run words deltas/\n"
+        "  deltafold top words\n"
+        "\nExit codes:\n"
+        "  0    done\n"
+        "  1    verify or bench found a difference, get or why no key\n"
+        "  2    wrong usage\n"
+        "  3    the input is refused\n"
+        "  4    the batch is refused by the ledger\n"
+        "  5    the view is unusable, or locked by another writer\n"
+        "  6    system error: disk full, no memory, I/O error\n"
+        "  130  interrupted; the view is at a whole batch\n");
 }

@@ -132,12 +132,32 @@ static enum df_status create(const char *path, const struct jobspec *spec,
     return status;
 }
 
+static enum df_status check_order(const struct invocation *in,
+                                  struct df_error *err)
+{
+    struct shown s;
+
+    if (registry_find(in->argv[0]) == NULL ||
+        registry_find(in->argv[1]) != NULL) {
+        return DF_OK;
+    }
+    return error_set(err, DF_USAGE,
+                     "VIEW comes before JOB: '%s' is a job, '%s' is none",
+                     in->argv[0], shown(&s, bytes_of_string(in->argv[1])));
+}
+
 static enum df_status run(struct invocation *in, struct df_error *err)
 {
     struct init init = { .shards = chosen_shards() };
-    enum df_status status = command_parse(in, (void *[]){ &init }, err);
     struct jobspec spec = { 0 };
+    enum df_status status = chosen_check(in, err);
 
+    if (status == DF_OK) {
+        status = command_parse(in, (void *[]){ &init }, err);
+    }
+    if (status == DF_OK) {
+        status = check_order(in, err);
+    }
     if (status != DF_OK) {
         return status;
     }

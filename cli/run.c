@@ -373,6 +373,10 @@ static void print_totals(const struct tally *t, bool done)
     }
     output_printf(t->out, "%s of %s batches applied", human_count(a, applied),
                   human_count(b, t->given));
+    if (t->given == 0) {
+        output_text(t->out, ": a batch is a directory with inserted/ or "
+                            "deleted/ in it");
+    }
     if (t->batches[ENGINE_WOULD_APPLY] > 0) {
         output_printf(t->out, ", %s would be",
                       human_count(a, t->batches[ENGINE_WOULD_APPLY]));

@@ -2,6 +2,7 @@
  * batch_list.c: which batches a path stands for, and in which order.
  */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "input/batch.h"
 #include "input/grow.h"
@@ -226,6 +227,13 @@ static enum df_status set_paths(struct listing *l, struct df_error *err)
     return DF_OK;
 }
 
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static enum df_status list_path(struct listing *l, const char *path,
                                 struct df_error *err)
 {
@@ -237,6 +245,11 @@ static enum df_status list_path(struct listing *l, const char *path,
         return error_no_memory(err);
     }
     w.root = l->path;
+    if (is_file(l->path)) {
+        return refuse(err, l->path, NULL,
+                      "is a file, and a batch is a directory with inserted/ "
+                      "or deleted/ in it");
+    }
     status = walk_directory(&w, "", err);
     if (status == DF_OK) {
         status = l->is_batch ? list_one(l, err) : list_many(l, err);

@@ -109,13 +109,14 @@ static const char *find_batch(const struct batch_list *list, struct bytes name)
 }
 
 static enum df_status map_entry(struct verification *v,
-                                const struct batch_list *list,
+                                const struct batch_list *list, const char *dir,
                                 const struct ledger_entry *e,
                                 struct df_error *err)
 {
     const char *path = find_batch(list, e->name);
     struct batch batch;
     struct shown name;
+    struct shown place;
     enum df_status status;
 
     if (e->kind == LEDGER_REBUILD) {
@@ -125,9 +126,9 @@ static enum df_status map_entry(struct verification *v,
                          "directory of documents");
     }
     if (path == NULL) {
-        return error_set(err, DF_INPUT,
-                         "batch '%s': was applied but is not there",
-                         shown(&name, e->name));
+        return error_set(
+            err, DF_INPUT, "batch '%s': was applied but is not under '%s'",
+            shown(&name, e->name), shown(&place, bytes_of_string(dir)));
     }
     status = batch_scan(&batch, path, crew_threads(v->options), err);
     if (status == DF_OK) {
@@ -179,7 +180,7 @@ static enum df_status map_batches(struct verification *v, const char *dir,
                                (unsigned long long)seq);
         }
         if (status == DF_OK && !out) {
-            status = map_entry(v, &list, &e, err);
+            status = map_entry(v, &list, dir, &e, err);
         }
     }
     batch_list_fini(&list);

@@ -117,8 +117,10 @@ static enum df_status check_free(struct view *v, struct df_error *err)
     enum df_status status = view_current(v, &generation, err);
 
     if (status == DF_OK && generation != 0) {
-        status =
-            error_set(err, DF_STATE, "%s: there is a view already", v->path);
+        status = error_set(err, DF_STATE,
+                           "%s: there is a view already, which 'deltafold "
+                           "info' shows: a new one needs another directory",
+                           v->path);
     }
     if (status == DF_OK) {
         status = look_inside(v->path, &is_free, err);

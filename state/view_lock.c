@@ -56,6 +56,20 @@ static int open_lock(const struct view *v, int flags)
     return fd;
 }
 
+static enum df_status refuse_lock(const struct view *v, int errnum,
+                                  struct df_error *err)
+{
+    if (errnum != EACCES && errnum != EROFS) {
+        return error_errno(err, errnum, "%s/lock", v->path);
+    }
+    return error_set(err, DF_SYSTEM,
+                     "%s: the view cannot be written to (%s): that takes the "
+                     "right to write all that is in it",
+                     v->path,
+                     errnum == EROFS ? "its file system is read-only"
+                                     : "no permission");
+}
+
 enum df_status view_lock(struct view *v, unsigned wait_seconds,
                          struct df_error *err)
 {
@@ -66,7 +80,7 @@ enum df_status view_lock(struct view *v, unsigned wait_seconds,
     int fd = open_lock(v, O_RDWR | O_CREAT);
 
     if (fd < 0) {
-        return error_errno(err, errno, "%s/lock", v->path);
+        return refuse_lock(v, errno, err);
     }
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) {

@@ -789,7 +789,7 @@ static void test_list_edges(void **state)
     put("mis/insert/x", "");
     check_list_refused("mis", "mis/insert", "is no batch");
     put("file", "");
-    check_list_refused("file", "file", "Not a directory");
+    check_list_refused("file", "file", "a batch is a directory with");
     check_list_refused("absent", "absent", "No such file");
     input_tree_directory(root, "dang");
     input_tree_link(root, "dang/latest", "2026-11-29");

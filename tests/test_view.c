@@ -462,6 +462,7 @@ static void meet_refusals(void)
     assert_int_equal(chmod(s.root, 0755), 0);
     assert_int_equal(chmod(stored_file(&s, "lock"), 0444), 0);
     assert_int_equal(open_and_close(s.path, VIEW_WRITE, &s.err), DF_SYSTEM);
+    assert_non_null(strstr(s.err.text, "no permission"));
     assert_int_equal(chmod(stored_file(&s, "lock"), 0644), 0);
     assert_int_equal(chmod(stored_file(&s, "gen-1/shard-00.mdb"), 0444), 0);
     assert_int_equal(open_and_close(s.path, VIEW_WRITE, &s.err), DF_SYSTEM);
