@@ -242,8 +242,9 @@ static enum df_status check_settings(const struct jobspec *spec,
                          "option 'keep': what is measured keeps no history");
     }
     if (strcmp(jobspec_common(spec, "base"), "none") != 0) {
-        return error_set(err, DF_USAGE,
-                         "option 'base': what is measured has no base");
+        return error_set(
+            err, DF_USAGE,
+            "option 'base': what is measured knows its own documents");
     }
     return DF_OK;
 }
@@ -347,6 +348,12 @@ const struct command command_bench = {
         "as a reserve: a delta of P % deletes P/2 % from the base and "
         "inserts P/2 % out of the reserve, by bytes. VIEW is a view of the "
         "documents under --documents; a copy of it is measured.\n"
+        "\n"
+        "The methods are those of 'deltafold run --install'. What is measured "
+        "knows where the documents lie that each delta leaves: rebuild "
+        "computes "
+        "from them, and auto may. Where a view cannot know that (see "
+        "'deltafold base') rebuild is left out, with a notice.\n"
         "\n"
         "Every method must give the rows of the full recomputation, or its "
         "time is not printed and the exit code is 1. Documents and view are "

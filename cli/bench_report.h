@@ -20,7 +20,7 @@ struct bench_subject {
 };
 
 /*
- * For people, 80 columns with up to five methods: what was measured, a row
+ * For people, 80 columns with up to six methods: what was measured, a row
  * per size with the medians, the fastest marked, the quartiles below them;
  * then who is faster up to where.
  */

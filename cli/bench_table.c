@@ -5,8 +5,8 @@
 #include "cli/human.h"
 
 enum {
-    HEAD = 17,  /* columns of sizes */
-    COLUMN = 12 /* columns of a method: five fit 80 */
+    HEAD = 14,  /* columns of sizes */
+    COLUMN = 11 /* columns of a method: six fit 80 */
 };
 
 static void put_subject(const struct bench_subject *s, struct output *out)
@@ -65,8 +65,18 @@ static size_t fastest(const struct crossover_report *r, size_t size)
     return best;
 }
 
+/* Columns of method i, one of them a blank, where the size took `taken`: what
+ * is too long for HEAD takes from the first. */
+static int width_of(size_t i, size_t taken)
+{
+    if (i > 0) {
+        return COLUMN;
+    }
+    return taken < HEAD + COLUMN ? HEAD + COLUMN - (int)taken : 1;
+}
+
 static void put_medians(const struct crossover_report *r, size_t size,
-                        struct output *out)
+                        size_t taken, struct output *out)
 {
     struct spread best = crossover_spread(r, size, fastest(r, size));
 
@@ -80,19 +90,20 @@ static void put_medians(const struct crossover_report *r, size_t size,
 
         (void)snprintf(cell, sizeof cell, "%s%s", is_best ? "*" : "",
                        human_duration(time, (uint64_t)(s.median + 0.5)));
-        output_printf(out, "%*s", COLUMN, cell);
+        output_printf(out, " %*s", width_of(i, taken) - 1, cell);
     }
     output_byte(out, '\n');
 }
 
 static void put_ranges(const struct crossover_report *r, size_t size,
-                       struct output *out)
+                       size_t taken, struct output *out)
 {
     for (size_t i = 0; i < r->method_count; i++) {
         struct spread s = crossover_spread(r, size, i);
         char range[BENCH_TEXT];
 
-        output_printf(out, "%*s", COLUMN, bench_range(range, &s));
+        output_printf(out, " %*s", width_of(i, taken) - 1,
+                      bench_range(range, &s));
     }
     output_byte(out, '\n');
 }
@@ -107,12 +118,12 @@ static void put_size(const struct crossover_report *r, size_t size,
 
     (void)snprintf(cell, sizeof cell, "%s %s", bench_size(a, s),
                    human_bytes(b, s->bytes));
-    output_printf(out, "%-*s", HEAD, cell);
-    put_medians(r, size, out);
-    (void)snprintf(cell, sizeof cell, "  -%s +%s", human_count(a, s->deleted),
+    output_text(out, cell);
+    put_medians(r, size, strlen(cell), out);
+    (void)snprintf(cell, sizeof cell, "-%s +%s", human_count(a, s->deleted),
                    human_count(b, s->inserted));
-    output_printf(out, "%-*s", HEAD, cell);
-    put_ranges(r, size, out);
+    output_text(out, cell);
+    put_ranges(r, size, strlen(cell), out);
 }
 
 /* Samples whose method was not the one that was asked for. */

@@ -33,7 +33,11 @@ const char *bench_range(char room[BENCH_TEXT], const struct spread *s)
 {
     double ms = s->median / 1000;
     double unit = ms < 999.5 ? 1000 : 1000000;
-    int digits = ms < 9.95 ? 1 : ms < 999.5 ? 0 : ms < 99950 ? 2 : 0;
+    int digits = ms < 9.95    ? 1
+                 : ms < 999.5 ? 0
+                 : ms < 9950  ? 2
+                 : ms < 99950 ? 1
+                              : 0;
 
     (void)snprintf(room, BENCH_TEXT, "%.*f..%.*f%s", digits, s->low / unit,
                    digits, s->high / unit, ms < 99950 ? "" : " s");

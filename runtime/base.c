@@ -127,7 +127,7 @@ static enum df_status scan(struct base *b, const struct base_ask *ask,
 }
 
 /* How many documents an archive holds is told by nothing but its mapping. */
-static const struct batch_file *find_archive(const struct batch *batch)
+const struct batch_file *base_find_archive(const struct batch *batch)
 {
     for (size_t i = 0; i < batch->file_count; i++) {
         if (warc_is_named(bytes_of_string(batch->files[i].path))) {
@@ -192,7 +192,7 @@ static enum df_status weigh(const struct base *b, const struct base_ask *ask,
 static enum df_status consider(struct base *b, const struct base_ask *ask,
                                struct bytes directory, struct df_error *err)
 {
-    const struct batch_file *archive = find_archive(ask->batch);
+    const struct batch_file *archive = base_find_archive(ask->batch);
     bool worth_it = false;
     enum df_status status = survivors_before(&b->after, ask->snapshot, err);
 

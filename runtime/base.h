@@ -63,6 +63,9 @@ enum df_status base_apply(struct application *a, bool *done,
 
 void base_fini(struct base *b);
 
+/* A file that keeps a batch from being rebuilt; NULL: none does. */
+const struct batch_file *base_find_archive(const struct batch *batch);
+
 /* Whether views of this job note which documents are in them. */
 bool base_is_possible(const struct jobspec *job);
 

@@ -9,11 +9,12 @@
 
 /* One line each; nothing else knows which there are. */
 static const struct crossover_method methods[] = {
-    { "full", "full recomputation", INSTALL_REBUILD },
-    { "increment", "increment", INSTALL_INCREMENT },
-    { "overwrite", "overwrite", INSTALL_OVERWRITE },
-    { "defer", "defer", INSTALL_DEFER },
-    { "auto", "auto", INSTALL_AUTO },
+    { "full", "full recomputation", INSTALL_REBUILD, false },
+    { "increment", "increment", INSTALL_INCREMENT, false },
+    { "overwrite", "overwrite", INSTALL_OVERWRITE, false },
+    { "defer", "defer", INSTALL_DEFER, false },
+    { "auto", "auto", INSTALL_AUTO, false },
+    { "rebuild", "rebuild from the base", INSTALL_REBUILD, true },
 };
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
@@ -76,7 +77,7 @@ static enum df_status take_time(struct bench *b,
     }
     sample->method = m->method;
     begun = clock_us();
-    status = m->method == INSTALL_REBUILD
+    status = m == &methods[0]
                  ? site_rebuild(s, s->work, &entry, b->err)
                  : site_fold(s, s->work, m->method, &sample->method, b->err);
     sample->us = (double)(clock_us() - begun);
@@ -176,6 +177,27 @@ static enum df_status measure_deltas(struct bench *b)
     return status;
 }
 
+/* Leaves out what cannot be measured here. */
+static void drop_methods(struct bench *b)
+{
+    struct crossover_report *r = b->report;
+    char text[DF_ERROR_SIZE];
+    size_t kept = 0;
+
+    for (size_t i = 0; i < r->method_count; i++) {
+        const struct crossover_method *m = &methods[r->methods[i]];
+
+        if (!m->of_base || b->site.knows_base) {
+            r->methods[kept++] = r->methods[i];
+            continue;
+        }
+        (void)snprintf(text, sizeof text, "%s is left out: %.4000s", m->name,
+                       b->site.no_base.text);
+        site_notice(&b->site, text);
+    }
+    r->method_count = kept;
+}
+
 static enum df_status describe_base(struct bench *b)
 {
     struct crossover_report *r = b->report;
@@ -251,6 +273,7 @@ enum df_status crossover_measure(struct crossover_report *r,
         status = site_make_base(&b.site, err);
     }
     if (status == DF_OK) {
+        drop_methods(&b);
         status = describe_base(&b);
     }
     if (status == DF_OK) {

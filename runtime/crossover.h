@@ -16,6 +16,10 @@
  * every round beginning with another one, so that what changes on the machine
  * meanwhile is shared out.
  *
+ * The views know where the documents of each size lie: the method rebuild, and
+ * auto where it likes, computes from them (base.h). Where they cannot know,
+ * rebuild is left out, with a notice.
+ *
  * A time is from opening the view to closing it: finding the files, reading,
  * mapping, reducing, installing, the durable commit. The rows that it gives
  * must be those of the full recomputation or nothing is reported.
@@ -37,6 +41,7 @@ struct crossover_method {
     const char *name;
     const char *label; /* in a sentence */
     enum install_method method;
+    bool of_base; /* only where the view can know its base */
 };
 const struct crossover_method *crossover_method(size_t i); /* NULL: none */
 

@@ -7,8 +7,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "runtime/base.h"
 #include "runtime/crew.h"
 #include "runtime/mirror.h"
+#include "state/settings.h"
 #include "state/view_copy.h"
 
 /* Names of batches are compared in natural order: this one comes after all
@@ -106,7 +108,7 @@ static enum df_status check_space(const struct site *s, uint64_t wanted,
     return DF_OK;
 }
 
-static void notice(const struct site *s, const char *text)
+void site_notice(const struct site *s, const char *text)
 {
     if (s->plan->notice != NULL) {
         s->plan->notice(s->plan->notice_ctx, text);
@@ -131,7 +133,7 @@ static enum df_status check_links(struct site *s, struct df_error *err)
                        "the documents are copied, %llu MB: they cannot be "
                        "linked to from the scratch directory",
                        megabytes(bytes));
-        notice(s, text);
+        site_notice(s, text);
     }
     return status;
 }
@@ -145,7 +147,7 @@ static void notice_one_left_out(const struct site *s, size_t i,
 
     (void)snprintf(text, sizeof text, "%s'%s' (%s)", before,
                    shown(&path, bytes_of_string(n->path)), n->why);
-    notice(s, text);
+    site_notice(s, text);
 }
 
 /* All of them for who asked, else their number and one of them. */
@@ -176,13 +178,13 @@ static void notice_deltas(const struct site *s)
                            "%g %% is left out: the documents are too large "
                            "for so small a delta",
                            d->asked);
-            notice(s, text);
+            site_notice(s, text);
         } else if (d->kind == DELTA_SAME) {
             (void)snprintf(text, sizeof text,
                            "%g %% is left out: it is the same documents as "
                            "the size before",
                            d->asked);
-            notice(s, text);
+            site_notice(s, text);
         }
     }
 }
@@ -295,8 +297,10 @@ enum df_status site_fold(struct site *s, const char *path,
     return fold(s, path, s->batch, method, used, err);
 }
 
-enum df_status site_state(const char *path, struct snapshot_state *state,
-                          struct df_error *err)
+/* What can be said of the view at `path`; survivors may be NULL. */
+static enum df_status look_at(const char *path, struct snapshot_state *state,
+                              struct ledger_survivors *survivors,
+                              struct df_error *err)
 {
     struct snapshot *snapshot;
     struct view *v;
@@ -308,10 +312,19 @@ enum df_status site_state(const char *path, struct snapshot_state *state,
     status = snapshot_open(&snapshot, v, err);
     if (status == DF_OK) {
         *state = snapshot_state(snapshot);
+        if (survivors != NULL) {
+            status = survivors_before(survivors, snapshot, err);
+        }
         snapshot_close(snapshot);
     }
     view_close(v);
     return status;
+}
+
+enum df_status site_state(const char *path, struct snapshot_state *state,
+                          struct df_error *err)
+{
+    return look_at(path, state, NULL, err);
 }
 
 /* ---- the base ---- */
@@ -384,11 +397,26 @@ out:
     return status;
 }
 
+/* Its log may not tell which documents are in it, or know them by other
+ * ids. */
+static void compare_documents(struct site *s,
+                              const struct ledger_survivors *copied,
+                              const struct ledger_survivors *computed)
+{
+    if (!copied->known || !survivors_equal(copied, computed)) {
+        (void)error_set(&s->no_base, DF_LEDGER,
+                        "by the view's log it is not of documents with these "
+                        "names ('deltafold rebuild' makes it so)");
+    }
+}
+
 /* What is left in the copy must be what documents/ gives. */
 static enum df_status compare_base(struct site *s, struct df_error *err)
 {
     struct snapshot_state copied;
     struct snapshot_state computed;
+    struct ledger_survivors of_copied;
+    struct ledger_survivors of_computed;
     struct ledger_entry entry;
     enum df_status status = site_renew(s, err);
 
@@ -396,14 +424,17 @@ static enum df_status compare_base(struct site *s, struct df_error *err)
         status = site_rebuild(s, s->work, &entry, err);
     }
     if (status == DF_OK) {
-        status = site_state(s->base, &copied, err);
+        status = look_at(s->base, &copied, &of_copied, err);
     }
     if (status == DF_OK) {
-        status = site_state(s->work, &computed, err);
+        status = look_at(s->work, &computed, &of_computed, err);
     }
     if (status == DF_OK && !hash128_equal(copied.digest, computed.digest)) {
         status = error_set(err, DF_DIFFERS, "their digests differ");
         status = not_of_these(s, status, err);
+    }
+    if (status == DF_OK) {
+        compare_documents(s, &of_copied, &of_computed);
     }
     return status;
 }
@@ -424,6 +455,45 @@ static enum df_status copy_base(struct site *s, struct df_error *err)
     return status == DF_OK ? compare_base(s, err) : status;
 }
 
+/* The reasons that documents alone give. */
+static void check_documents(struct site *s)
+{
+    const struct batch_file *archive = base_find_archive(&s->documents);
+    struct shown path;
+
+    if (engine_allows_base(s->plan->job, &s->no_base) == DF_OK &&
+        archive != NULL) {
+        (void)error_set(&s->no_base, DF_USAGE,
+                        "'%s' is an archive, whose documents are counted as "
+                        "they are mapped",
+                        shown(&path, bytes_of_string(archive->path)));
+    }
+}
+
+/* base/ is told where its documents are; a copied view may have been told of
+ * others, which are not those of any delta. */
+static enum df_status tell_base(struct site *s, struct df_error *err)
+{
+    char *documents = realpath(s->survivors, NULL);
+    struct view *v;
+    enum df_status status;
+
+    if (documents == NULL) {
+        return error_errno(err, errno, "%s", s->survivors);
+    }
+    check_documents(s);
+    s->knows_base = s->no_base.text[0] == '\0';
+    status = view_open(&v, s->base, VIEW_WRITE, 0, err);
+    if (status == DF_OK) {
+        status =
+            view_set(v, SETTING_BASE,
+                     bytes_of_string(s->knows_base ? documents : ""), err);
+        view_close(v);
+    }
+    free(documents);
+    return status;
+}
+
 enum df_status site_make_base(struct site *s, struct df_error *err)
 {
     const struct mirror_part part = { "", &s->deltas.base, NULL };
@@ -437,6 +507,9 @@ enum df_status site_make_base(struct site *s, struct df_error *err)
     if (status == DF_OK) {
         status =
             s->plan->view == NULL ? create_base(s, err) : copy_base(s, err);
+    }
+    if (status == DF_OK) {
+        status = tell_base(s, err);
     }
     if (status == DF_OK) {
         s->base_bytes = view_copy_bytes(s->base);

@@ -29,6 +29,8 @@ struct site {
     char *survivors;
     char *batch;
     uint64_t base_bytes;           /* of base/ on disk */
+    bool knows_base;               /* documents/, in base/ and its copies */
+    struct df_error no_base;       /* why it does not */
     struct engine_options options; /* the plan's, for the engine */
     char label[80];                /* of the progress line */
 };
@@ -55,6 +57,8 @@ enum df_status site_rebuild(struct site *s, const char *path,
 enum df_status site_fold(struct site *s, const char *path,
                          enum install_method method, enum install_method *used,
                          struct df_error *err) DF_MUST_CHECK;
+
+void site_notice(const struct site *s, const char *text);
 
 /* Rows and digest of the view at `path`. */
 enum df_status site_state(const char *path, struct snapshot_state *state,

@@ -198,13 +198,13 @@ static const char usual_table[] =
     "           98,765 rows, 1.0 MB, 2 shards\n"
     "measured   3 times each, in turns, after a warm-up; seed 7\n"
     "\n"
-    "DELTA                    FULL   INCREMENT   OVERWRITE\n"
-    "0.01 % 48 kB           800 ms     *6.0 ms       90 ms\n"
-    "  -3 +1,000          720..880    5.4..6.6      81..99\n"
-    "1 % 48 kB              800 ms      *90 ms     *100 ms\n"
-    "  -3 +1,001          720..880      81..99     90..110\n"
-    "100 % 48 kB            810 ms       2.0 s     *400 ms\n"
-    "  -3 +1,002          729..891  1.80..2.20    360..440\n"
+    "DELTA                FULL  INCREMENT  OVERWRITE\n"
+    "0.01 % 48 kB       800 ms    *6.0 ms      90 ms\n"
+    "-3 +1,000        720..880   5.4..6.6     81..99\n"
+    "1 % 48 kB          800 ms     *90 ms    *100 ms\n"
+    "-3 +1,001        720..880     81..99    90..110\n"
+    "100 % 48 kB        810 ms      2.0 s    *400 ms\n"
+    "-3 +1,002        729..891 1.80..2.20   360..440\n"
     "* the fastest, and what cannot be told apart from it; second lines: "
     "quartiles\n"
     "\n"
@@ -254,6 +254,42 @@ static void table(void **state)
     text = printed(&s);
     assert_string_equal(text, usual_table);
     free(text);
+}
+
+/* What is too long for the first column takes from the next. */
+static void long_sizes(void **state)
+{
+    struct crossover_report r = report_of(&usual);
+    struct bench_subject s = subject_of(&r);
+    char *text;
+
+    (void)state;
+    r.sizes[0].deleted = 123456;
+    r.sizes[0].inserted = 123456;
+    text = printed(&s);
+    assert_non_null(
+        strstr(text, "\n-123,456 +123,456 720..880   5.4..6.6     81..99\n"));
+    free(text);
+}
+
+static void ranges(void **state)
+{
+    static const struct {
+        struct spread spread;
+        const char *text;
+    } told[] = {
+        { { .median = 5000, .low = 4120, .high = 6080 }, "4.1..6.1" },
+        { { .median = 500000, .low = 412000, .high = 608000 }, "412..608" },
+        { { .median = 5e6, .low = 4.126e6, .high = 6.08e6 }, "4.13..6.08" },
+        { { .median = 5e7, .low = 4.126e7, .high = 6.08e7 }, "41.3..60.8" },
+        { { .median = 5e8, .low = 4.12e8, .high = 6.08e8 }, "412..608 s" },
+    };
+    char room[BENCH_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(told); i++) {
+        assert_string_equal(bench_range(room, &told[i].spread), told[i].text);
+    }
 }
 
 /* One repeat tells no spread, and nothing is said of which is faster. */
@@ -366,7 +402,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),   cmocka_unit_test(sizes_limit),
         cmocka_unit_test(methods), cmocka_unit_test(sentences),
-        cmocka_unit_test(table),   cmocka_unit_test(one_repeat),
+        cmocka_unit_test(table),   cmocka_unit_test(long_sizes),
+        cmocka_unit_test(ranges),  cmocka_unit_test(one_repeat),
         cmocka_unit_test(csv),     cmocka_unit_test(chart),
         cmocka_unit_test(files),   cmocka_unit_test(no_place_for_files),
     };

@@ -13,12 +13,15 @@
 #include <cmocka.h>
 
 #include "runtime/mirror.h"
+#include "state/settings.h"
 #include "state/view_copy.h"
 #include "workplace.h"
 
 static char root[INPUT_TREE_PATH];
 static struct df_error err;
 static const double sizes[] = { 0.001, 10, 50 };
+
+enum { REBUILD = 5 }; /* which method it is */
 
 static char *path_of(const char *name)
 {
@@ -89,7 +92,8 @@ static void setting_init(struct setting *s)
                                        .scratch = s->scratch,
                                        .percents = sizes,
                                        .percent_count = 3,
-                                       .methods = { false, true, true },
+                                       .methods = { false, true,
+                                                    true, [REBUILD] = true },
                                        .repeats = 3,
                                        .seed = 5,
                                        .options = &s->options,
@@ -130,7 +134,8 @@ static void check_left_alone(const struct setting *s)
 static void check_report(const struct crossover_report *r)
 {
     assert_int_equal(r->size_count, 2);
-    assert_int_equal(r->method_count, 3);
+    assert_int_equal(r->method_count, 4);
+    assert_string_equal(crossover_method(r->methods[3])->name, "rebuild");
     assert_true(r->documents > 30 && r->documents < 60);
     assert_true(r->rows > 30 && r->view_bytes > 0);
     for (size_t i = 0; i < r->size_count; i++) {
@@ -163,7 +168,7 @@ static void of_documents(void **state)
     s.options.threads = 1;
     s.plan.methods[1] = false;
     assert_int_equal(crossover_measure(&again, &s.plan, &err), DF_OK);
-    assert_int_equal(again.method_count, 2);
+    assert_int_equal(again.method_count, 3);
     for (size_t i = 0; i < 2; i++) {
         assert_true(
             hash128_equal(first.sizes[i].digest, again.sizes[i].digest));
@@ -232,6 +237,103 @@ static void of_a_view(void **state)
     }
     crossover_fini(&made);
     crossover_fini(&copied);
+    free(view);
+    setting_fini(&s);
+}
+
+/* Measures; the methods are three, rebuild is left out, and why. */
+static void check_left_out(struct setting *s, const char *why)
+{
+    struct crossover_report r;
+
+    if (crossover_measure(&r, &s->plan, &err) != DF_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(r.method_count, 3);
+    for (size_t i = 0; i < r.method_count; i++) {
+        assert_int_not_equal(r.methods[i], REBUILD);
+    }
+    assert_true(crossover_samples(&r, r.size_count - 1, 2)->us > 0);
+    if (strstr(s->notices, "rebuild is left out: ") == NULL ||
+        strstr(s->notices, why) == NULL) {
+        fail_msg("'%s' is not in '%s'", why, s->notices);
+    }
+    check_left_alone(s);
+    crossover_fini(&r);
+}
+
+static void of_records(void **state)
+{
+    static const char *const lines[] = { "format=lines" };
+    struct setting s;
+
+    (void)state;
+    setting_init(&s);
+    jobspec_close(&s.job);
+    assert_int_equal(
+        jobspec_open(&s.job, registry_find("wordcount"), lines, 1, &err),
+        DF_OK);
+    check_left_out(&s, "the view is of records");
+    setting_fini(&s);
+}
+
+static void of_archives(void **state)
+{
+    struct setting s;
+
+    (void)state;
+    setting_init(&s);
+    input_tree_text(root, "documents/empty.warc",
+                    "WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: "
+                    "0\r\n\r\n\r\n\r\n");
+    check_left_out(&s, "'empty.warc' is an archive");
+    setting_fini(&s);
+}
+
+/* A view of the same rows that knows its documents by other names. */
+static void of_other_names(void **state)
+{
+    struct setting s;
+    char *view;
+    char *manifest;
+    char *away;
+
+    (void)state;
+    setting_init(&s);
+    view = path_of("view");
+    manifest = path_of("documents/manifest.tsv");
+    away = path_of("manifest.tsv");
+    assert_int_equal(rename(manifest, away), 0);
+    make_view(&s, view);
+    assert_int_equal(rename(away, manifest), 0);
+    s.plan.view = view;
+    check_left_out(&s, "not of documents with these names");
+    free(view);
+    free(manifest);
+    free(away);
+    setting_fini(&s);
+}
+
+/* Where the view knows its base itself, that is not looked at. */
+static void of_a_view_with_a_base(void **state)
+{
+    struct crossover_report r;
+    struct setting s;
+    struct view *v;
+    char *view;
+
+    (void)state;
+    setting_init(&s);
+    view = path_of("view");
+    make_view(&s, view);
+    assert_int_equal(view_open(&v, view, VIEW_WRITE, 0, &err), DF_OK);
+    assert_int_equal(
+        view_set(v, SETTING_BASE, bytes_of_string("/nowhere"), &err), DF_OK);
+    view_close(v);
+    s.plan.view = view;
+    assert_int_equal(crossover_measure(&r, &s.plan, &err), DF_OK);
+    check_report(&r);
+    crossover_fini(&r);
     free(view);
     setting_fini(&s);
 }
@@ -388,9 +490,16 @@ static void manifests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_documents),    cmocka_unit_test(of_a_view),
-        cmocka_unit_test(of_another_view), cmocka_unit_test(interrupted),
-        cmocka_unit_test(no_scratch),      cmocka_unit_test(copies),
+        cmocka_unit_test(of_documents),
+        cmocka_unit_test(of_a_view),
+        cmocka_unit_test(of_records),
+        cmocka_unit_test(of_archives),
+        cmocka_unit_test(of_other_names),
+        cmocka_unit_test(of_a_view_with_a_base),
+        cmocka_unit_test(of_another_view),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(no_scratch),
+        cmocka_unit_test(copies),
         cmocka_unit_test(manifests),
     };
 
