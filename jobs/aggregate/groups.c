@@ -346,8 +346,16 @@ static void emit_elements(struct mapper *m, struct df_emitter *e,
 
 /* ---- pieces ---- */
 
+static void keep_silent(struct df_emitter *e, const struct df_record *record,
+                        const char *why)
+{
+    (void)record;
+    (void)why;
+    e->status = DF_INPUT;
+}
+
 /* Keys and numbers of up to PIECE records, of fewer where their keys are
- * long. Returns how many; 0 when one was refused or memory ran out. */
+ * long. Returns how many, ended by one that is refused. */
 static size_t prepare(struct mapper *m, struct df_emitter *e,
                       const struct df_record *records, size_t n)
 {
@@ -359,7 +367,7 @@ static size_t prepare(struct mapper *m, struct df_emitter *e,
 
         if (!set_key(m, e, &records[some], some) ||
             !set_values(m, e, &records[some], values)) {
-            return 0;
+            break;
         }
         m->pairs[some].values = values;
     }
@@ -371,14 +379,24 @@ static size_t prepare(struct mapper *m, struct df_emitter *e,
     return some;
 }
 
+/* A record that is refused ends a piece, and is refused as the first of the
+ * next: before it come those whose elements are, so that the first bad record
+ * is told, however the records were cut into lists. */
 void groups_map(void *opaque, const struct df_record *records, size_t n,
                 struct df_emitter *e)
 {
     struct mapper *m = opaque;
 
     while (n > 0 && e->status == DF_OK) {
-        size_t some = prepare(m, e, records, n);
+        struct df_emitter trial = { .refuse = keep_silent };
+        size_t some = prepare(m, &trial, records, n);
 
+        if (trial.status == DF_SYSTEM) {
+            no_memory(e);
+        } else if (some == 0) {
+            (void)prepare(m, e, records, 1);
+            return;
+        }
         df_emit_pairs(e, m->pairs, some);
         for (size_t i = 0; m->query->set_count > 0 && i < some; i++) {
             emit_elements(m, e, &records[i], &m->pairs[i]);
