@@ -4,7 +4,7 @@
 
 DEFER_TOUCHED="1000 10000 100000 1000000 reads"
 AUTO_SIZES="10000 1000000 10000000"
-AUTO_PERCENTS="0.01 0.1 1 10 100"
+AUTO_PERCENTS="0.01 0.1 1 3 10 100"
 MONTH=30
 
 # A batch of words FIRST to FIRST + COUNT - 1 of the sequence.
@@ -166,7 +166,8 @@ bench_defer() {
 # ---- auto -----------------------------------------------------------------
 
 # What some nights cost by a method, in microseconds: installs, merges and
-# folds, and of the fold that is still to come the part that is due.
+# folds, and of the fold that is still to come the part that is due. An entry
+# tells of the compaction before it: one more night tells of the last.
 nights_cost() { # METHOD NIGHTS
     local i
     rm -rf "$work/view"
@@ -176,24 +177,33 @@ nights_cost() { # METHOD NIGHTS
         "$deltafold" run "$work/view" "$work/night-$i" --install="$1" \
             --quiet >/dev/null
     done
-    "$deltafold" log "$work/view" -n "$2" --json >"$work/entries"
     "$deltafold" info "$work/view" --json >"$work/info"
     "$deltafold" compact "$work/view" --json >"$work/compacted"
     check_equal "$nights_digest" "$(info_member "$work/view" digest)" \
         "the view after $2 nights by $1"
-    awk -v rows="$(json_member rows_folded <"$work/info")" \
+    "$deltafold" run "$work/view" "$work/night-last" --install=defer --quiet \
+        >/dev/null
+    "$deltafold" log "$work/view" -n $(($2 + 1)) --json >"$work/entries"
+    awk -v nights="$2" \
+        -v rows="$(json_member rows_folded <"$work/info")" \
         -v left="$(json_member changes_unfolded <"$work/info")" \
+        -v shards="$(json_member shards <"$work/info")" \
+        -v folded="$(json_member folded_runs <"$work/compacted")" \
         -v fold="$(json_member us <"$work/compacted")" '
-        match($0, /"install_us":[0-9]+/) {
+        match($0, /"install_us":[0-9]+/) && NR <= nights {
             us += substr($0, RSTART + 13, RLENGTH - 13)
         }
         match($0, /"compact_us":[0-9]+/) && NR > 1 {
             us += substr($0, RSTART + 13, RLENGTH - 13)
         }
         END {
+            # An eighth of the rows, and at least 64 KiB of each shard.
             due = rows / 8
+            least = shards * 65536 / 10
+            due = due < least ? least : due
             part = left < due ? left / due : 1
-            printf "%d\n", us + part * fold
+            us -= folded > 0 ? (1 - part) * fold : 0
+            printf "%d\n", us
         }' "$work/entries"
 }
 
@@ -206,6 +216,7 @@ auto_nights() { # ROWS PERCENT NIGHTS
     for ((i = 1; i <= $3; i++)); do
         words_batch "$work/night-$i" $((i * $1 / 41)) "$count"
     done
+    words_batch "$work/night-last" 0 1
     rm -rf "$work/view"
     cp -r "$work/base" "$work/view"
     for ((i = 1; i <= $3; i++)); do
@@ -233,14 +244,12 @@ auto_case() { # ROWS PERCENT NIGHTS
 bench_auto() {
     local rows percent
     for rows in $AUTO_SIZES; do
-        [ "$rows" -le "$view_words" ] || continue
         words_view "$work/base" "$rows"
         for percent in $AUTO_PERCENTS; do
             auto_case "$rows" "$percent" \
                 "$(awk -v p="$percent" 'BEGIN { print p < 10 ? 6 : 2 }')"
         done
+        [ "$rows" -lt 1000000 ] || auto_case "$rows" 1 "$MONTH"
     done
-    words_view "$work/base" "$view_words"
-    auto_case "$view_words" 1 "$MONTH"
     rm -rf "$work/base" "$work"/night-*
 }

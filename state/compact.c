@@ -19,20 +19,23 @@
 #include "state/inbox.h"
 
 enum {
-    TIER = 4,           /* runs merged at a time, at least */
-    LEVEL_0 = 64 << 10, /* bytes of the smallest level */
-    MERGE_PART = 2,     /* of what is due: larger sums are not merged, ... */
-    TERMS_MANY = OVERLAY_MAX / 2, /* ... unless there are so many runs */
-    CHUNK = 4 << 20               /* bytes per transaction: some 40 ms */
+    TIER = COMPACT_TIER,
+    LEVEL_0 = COMPACT_LEVEL_0,
+    MERGE_PART = COMPACT_MERGE_PART,
+    TERMS_MANY = OVERLAY_MAX / 2, /* runs */
+    TEAM_BYTES = 2 << 20,         /* work for a second thread: some 20 ms */
+    CHUNK = COMPACT_CHUNK
 };
 
 size_t compact_chunk_bytes = CHUNK;
 static size_t level_bytes = LEVEL_0;
+static size_t team_bytes = TEAM_BYTES;
 
 void compact_set_scale(size_t bytes)
 {
     compact_chunk_bytes = bytes == 0 ? CHUNK : bytes;
     level_bytes = bytes == 0 ? LEVEL_0 : bytes;
+    team_bytes = bytes == 0 ? TEAM_BYTES : bytes;
     cost_set_due_min((double)bytes);
 }
 
@@ -200,16 +203,13 @@ static enum df_status step(struct shard_compact *c, bool *more,
     if (status != DF_OK) {
         return status;
     }
+    from = merge_from(c);
+    *more = is_time_to_fold(c) || from < c->overlay.count;
+    c->began = c->began || *more;
     if (is_time_to_fold(c)) {
-        *more = true;
         return compact_fold_step(c, err);
     }
-    from = merge_from(c);
-    if (from < c->overlay.count) {
-        *more = true;
-        return merge_step(c, from, err);
-    }
-    return DF_OK;
+    return *more ? merge_step(c, from, err) : DF_OK;
 }
 
 static void compact_shard(struct shard_compact *c)
@@ -270,6 +270,7 @@ static enum df_status sum_up(struct view *v,
                              struct df_error *err)
 {
     struct store *s = v->stores[0];
+    bool began = taken->any;
     enum df_status status = DF_OK;
 
     *report = (struct compact_report){ .merged = taken->batches };
@@ -281,14 +282,15 @@ static enum df_status sum_up(struct view *v,
         report->folded =
             one->folded > report->folded ? one->folded : report->folded;
         report->changes += one->changes;
+        began = began || shards[i].began;
         if (status == DF_OK && shards[i].status != DF_OK) {
             status = shards[i].status;
             *err = shards[i].err;
         }
     }
     report->us = (uint64_t)(clock_us() - begun_us);
-    if (status != DF_OK ||
-        (report->merged + report->folded == 0 && !taken->any)) {
+    /* A fold that is not complete has taken its time as well. */
+    if (status != DF_OK || !began) {
         return status;
     }
     do {
@@ -315,6 +317,32 @@ static enum df_status take_over(struct view *v,
     return view_take_over(v, plan->threads, err);
 }
 
+/* Bytes that the next step of a shard reads. */
+static uint64_t bytes_to_do(const struct shard_compact *c)
+{
+    if (is_time_to_fold(c)) {
+        return c->over.stored + c->leaf_pages * c->page_size;
+    }
+    return merge_from(c) < c->overlay.count ? c->over.stored : 0;
+}
+
+/* Threads that are worth it: see cost_team. Shards that cannot be read say so
+ * when it is their turn. */
+static unsigned team_for(const struct compact_plan *plan,
+                         struct shard_compact *all, unsigned shards)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < shards; i++) {
+        struct df_error ignored;
+
+        if (look(&all[i], &ignored) == DF_OK) {
+            bytes += bytes_to_do(&all[i]);
+        }
+    }
+    return bytes < team_bytes ? 1 : install_team(plan->threads, shards);
+}
+
 enum df_status view_compact(struct view *v, const struct compact_plan *plan,
                             struct compact_report *report,
                             struct df_error *err)
@@ -333,13 +361,15 @@ enum df_status view_compact(struct view *v, const struct compact_plan *plan,
     if (all == NULL) {
         return error_no_memory(err);
     }
-#pragma omp parallel for num_threads(install_team(plan->threads, shards))     \
-    schedule(dynamic, 1)
     for (unsigned i = 0; i < shards; i++) {
         all[i].plan = plan;
         all[i].store = v->stores[i];
         all[i].shape = v->definition.shape;
         all[i].deadline_us = begun_us + plan->budget_us;
+    }
+#pragma omp parallel for num_threads(team_for(plan, all, shards))             \
+    schedule(dynamic, 1)
+    for (unsigned i = 0; i < shards; i++) {
         compact_shard(&all[i]);
     }
     status = sum_up(v, all, &taken, begun_us, report, err);

@@ -27,6 +27,14 @@ struct compact_plan {
 /* ... unless the overlay is this many times what it should be. */
 enum { COMPACT_BEHIND = 2 };
 
+enum {
+    COMPACT_TIER = 4,           /* runs merged at a time, at least */
+    COMPACT_LEVEL_0 = 64 << 10, /* bytes of the smallest level */
+    COMPACT_MERGE_PART = 2,     /* of what is due: larger sums are not merged,
+                                   unless there are very many runs */
+    COMPACT_CHUNK = 4 << 20     /* bytes per transaction: some 40 ms */
+};
+
 struct compact_report {
     /* Runs merged into others and folded into the rows, in the shard that had
      * most of them: a batch is one run in each. */
@@ -43,8 +51,8 @@ enum df_status view_compact(struct view *v, const struct compact_plan *plan,
                             struct df_error *err) DF_MUST_CHECK;
 
 /* For tests, so that views of a few rows have something to merge and to fold:
- * bytes per transaction, of the smallest level of runs and of an overlay that
- * is due; 0: default. */
+ * bytes per transaction, of the smallest level of runs, of an overlay that is
+ * due and of work for several threads; 0: default. */
 void compact_set_scale(size_t bytes);
 
 #endif

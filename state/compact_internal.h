@@ -19,6 +19,7 @@ struct shard_compact {
     uint64_t due;                 /* bytes at which the overlay is folded */
     uint64_t leaf_pages;
     uint32_t page_size;
+    bool began; /* some step */
     struct compact_report report;
     enum df_status status;
     struct df_error err;

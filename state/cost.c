@@ -3,26 +3,31 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "state/block.h"
+#include "state/compact.h"
 #include "state/ledger_table.h"
 
 /*
  * Microseconds, measured by `bench/run auto` (NOTES.md there) on two cores
- * and a disk that syncs in a millisecond; what is different elsewhere the fit
- * makes good.
+ * and a disk that syncs in half a millisecond; what is different elsewhere the
+ * fit makes good.
  */
-#define COMMIT_US 1500.0     /* a transaction, synced */
-#define TAKE_ROW_US 0.10     /* the next row of the run, from reduce */
-#define SEEK_ROW_US 0.35     /* find a row's entry and add to it */
-#define DIRTY_PAGE_US 20.0   /* copy a page, free the old one, write it */
-#define REWRITE_ROW_US 0.045 /* read a row of the table and pack it again */
-#define COMPARE_ROW_US 0.05  /* read a row of the table beside a new one */
-#define STORE_ROW_US 0.06    /* add a row to a stored run */
-#define MERGE_ROW_US 0.12    /* merge a row of stored runs once */
-#define MERGES 2.0           /* so often before it is folded */
-#define DUE_MIN 65536.0      /* bytes */
+#define COMMIT_US 700.0    /* a transaction, synced */
+#define STALL_US 1500.0    /* more, where other threads wait for it (cost.h) */
+#define DECIDE_COMMITS 2.0 /* what files and names of a batch take */
+#define TAKE_ROW_US 0.08   /* the next row of the run, from reduce */
+#define SEEK_ROW_US 0.20   /* find a row's block and add to it */
+#define BLOCK_US 4.0       /* read a block and pack it again */
+#define DIRTY_PAGE_US 16.0 /* copy a page, free the old one, write it */
+#define REWRITE_ROW_US 0.09 /* read a row of the table and pack it again */
+#define BESIDE_ROW_US 0.01  /* look whether the run has it, too */
+#define COMPARE_ROW_US 0.05 /* read a row of the table beside a new one */
+#define STORE_ROW_US 0.06   /* add a row to a stored run */
+#define MERGE_ROW_US 0.12   /* merge a row of stored runs once */
+#define STORED 1.3          /* of a row's bytes in the table, in a run */
+#define DUE_MIN 65536.0     /* bytes */
 
-/* Where the costs are nearly equal, rows are changed in place, and counted,
- * rather than all written or deferred. */
+/* Where deferring saves less, it is not done: the rows are counted then. */
 #define WORTH 0.95
 
 /* Fits are taken for noise beyond these. */
@@ -35,6 +40,12 @@ double cost_pages_hit(double leaf_pages, double rows)
 }
 
 static double due_min = DUE_MIN;
+static double stall_us = STALL_US;
+
+void cost_set_stall(double us)
+{
+    stall_us = us < 0 ? STALL_US : us;
+}
 
 void cost_set_due_min(double bytes)
 {
@@ -50,43 +61,110 @@ double cost_due_bytes(double leaf_pages, double page_size)
 
 /* ---- the model ---- */
 
-static double increment_us(const struct cost_features *f)
+/* What an install consists of. */
+struct parts {
+    double work;    /* that shards share, by one thread */
+    double written; /* pages, while their shard commits */
+};
+
+/* How often so many shards are each one's turn. */
+static double turns(unsigned shards, unsigned lanes)
+{
+    return ceil((double)shards / (lanes > 0 ? lanes : 1));
+}
+
+static struct parts increment_parts(const struct cost_features *f)
 {
     double rows = f->run_rows + f->overlay_rows;
+    double blocks = f->leaf_pages * f->page_size / BLOCK_SIZE;
 
-    return rows * SEEK_ROW_US +
-           cost_pages_hit(f->leaf_pages, rows) * DIRTY_PAGE_US;
+    return (struct parts){
+        .work = rows * SEEK_ROW_US + cost_pages_hit(blocks, rows) * BLOCK_US +
+                f->overlay_rows * MERGE_ROW_US,
+        .written = cost_pages_hit(f->leaf_pages, rows) * DIRTY_PAGE_US,
+    };
 }
 
-static double overwrite_us(const struct cost_features *f)
+/* Most rows of the run are taken to be in the table already. */
+static struct parts overwrite_parts(const struct cost_features *f)
 {
-    return (f->view_rows + f->overlay_rows + f->run_rows) * REWRITE_ROW_US +
-           f->overlay_rows * MERGE_ROW_US;
+    return (struct parts){
+        .work = fmax(f->view_rows, f->run_rows) * REWRITE_ROW_US +
+                f->overlay_rows * MERGE_ROW_US,
+    };
 }
 
-/* Rows are compared with those to be, and then all written anew. */
-static double rebuild_us(const struct cost_features *f)
+static struct parts parts_of(const struct cost_features *f,
+                             enum install_method m)
 {
-    double rows = f->view_rows + f->overlay_rows;
+    struct parts p = { 0 };
 
-    return overwrite_us(f) + rows * COMPARE_ROW_US;
+    if (m == INSTALL_INCREMENT) {
+        p = increment_parts(f);
+    } else if (m == INSTALL_OVERWRITE || m == INSTALL_REBUILD) {
+        p = overwrite_parts(f);
+        p.work += f->view_rows * BESIDE_ROW_US;
+    }
+    if (m == INSTALL_REBUILD) {
+        /* Rows are compared with those to be. */
+        p.work += (f->view_rows + f->overlay_rows) * COMPARE_ROW_US;
+    }
+    p.work += f->run_rows * TAKE_ROW_US;
+    if (f->keeps || m == INSTALL_DEFER) {
+        p.work += f->run_rows * STORE_ROW_US;
+    }
+    return p;
+}
+
+/* Rounds in which the shards of an install commit: the others, then the
+ * first. */
+static double rounds(const struct cost_features *f, unsigned lanes)
+{
+    return f->shards <= 1 ? 1 : turns(f->shards - 1, lanes) + 1;
+}
+
+/* What is synced beside these: what is stored before it is decided, and the
+ * decision. */
+static double syncs(const struct cost_features *f, enum install_method m,
+                    unsigned lanes)
+{
+    if (f->shards <= 1 || m == INSTALL_DEFER) {
+        return 0;
+    }
+    return m == INSTALL_INCREMENT ? DECIDE_COMMITS
+                                  : DECIDE_COMMITS + turns(f->shards, lanes);
+}
+
+static double us_with(const struct cost_features *f, const struct parts *p,
+                      double rounds, double syncs, unsigned lanes)
+{
+    double each = lanes > 1 ? COMMIT_US + stall_us : COMMIT_US;
+    double shards = f->shards > 0 ? f->shards : 1;
+
+    return each * (rounds + syncs) + p->work / lanes +
+           p->written * rounds / shards;
+}
+
+static double install_us(const struct cost_features *f, enum install_method m,
+                         unsigned lanes)
+{
+    struct parts p = parts_of(f, m);
+    bool at_once = m == INSTALL_DEFER && f->is_small;
+
+    return us_with(f, &p, at_once ? 1 : rounds(f, lanes), syncs(f, m, lanes),
+                   lanes);
+}
+
+unsigned cost_team(const struct cost_features *f, enum install_method m)
+{
+    return f->lanes > 1 && install_us(f, m, f->lanes) < install_us(f, m, 1)
+               ? f->lanes
+               : 1;
 }
 
 double cost_model(const struct cost_features *f, enum install_method m)
 {
-    double us = f->run_rows * TAKE_ROW_US;
-
-    if (f->keeps || m == INSTALL_DEFER) {
-        us += f->run_rows * STORE_ROW_US;
-    }
-    if (m == INSTALL_INCREMENT) {
-        us += increment_us(f);
-    } else if (m == INSTALL_OVERWRITE) {
-        us += overwrite_us(f);
-    } else if (m == INSTALL_REBUILD) {
-        us += rebuild_us(f);
-    }
-    return COMMIT_US + us / (f->lanes > 0 ? f->lanes : 1);
+    return install_us(f, m, cost_team(f, m));
 }
 
 /* ---- the fit ---- */
@@ -99,18 +177,21 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* In the middle of ratios; of two, the one that is nearer to 1. */
 static double median(double *at, size_t n)
 {
-    if (n == 0) {
-        return 0;
-    }
+    double low;
+    double high;
+
     qsort(at, n, sizeof *at, compare_doubles);
-    return n % 2 == 1 ? at[n / 2] : (at[n / 2 - 1] + at[n / 2]) / 2;
+    low = at[(n - 1) / 2];
+    high = at[n / 2];
+    return fabs(log(low)) < fabs(log(high)) ? low : high;
 }
 
 /* How far the model was off, by method, newest first. */
 struct samples {
-    double at[COST_METHODS][COST_SAMPLES];
+    double at[COST_METHODS][COST_SAMPLES + 1];
     size_t count[COST_METHODS];
 };
 
@@ -126,6 +207,17 @@ static void note(struct samples *s, const struct ledger_entry *e)
     off = off < FACTOR_MIN ? FACTOR_MIN : off;
     s->at[e->method][s->count[e->method]++] =
         off > FACTOR_MAX ? FACTOR_MAX : off;
+}
+
+/* The model's own word counts as one of the samples: a single night, be it the
+ * first, does not decide. There is room for one more. */
+static double fitted(double *at, size_t n)
+{
+    if (n == 0) {
+        return 0;
+    }
+    at[n] = 1;
+    return median(at, n + 1);
 }
 
 enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
@@ -148,7 +240,7 @@ enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
         }
     }
     for (size_t m = 0; m < COST_METHODS; m++) {
-        fit->factor[m] = median(s.at[m], s.count[m]);
+        fit->factor[m] = fitted(s.at[m], s.count[m]);
     }
     return status;
 }
@@ -182,64 +274,121 @@ struct cost_choice cost_predict(const struct cost_features *f,
                                  .predicted_us = us * cost_factor(fit, m) };
 }
 
-/* What part of a fold bytes of the overlay will have to pay for. */
-static double share_of_fold(const struct cost_features *f, double bytes)
+/* Bytes of an overlay that is due, all shards together. */
+static double due_bytes(const struct cost_features *f)
 {
-    double share = bytes / cost_due_bytes(f->leaf_pages, f->page_size);
+    double shards = f->shards > 0 ? f->shards : 1;
 
-    return share < 1 ? share : 1;
+    return shards * cost_due_bytes(f->leaf_pages / shards, f->page_size);
 }
 
-/* Bytes that the run will take when it is stored: about what as many rows of
- * the table do. */
+/* Whether that many rows may be folded in place (compact_fold.c). */
+static bool folds_in_place(const struct cost_features *f, double rows)
+{
+    double dirty = cost_pages_hit(f->leaf_pages, rows) * f->page_size;
+
+    return dirty < (double)COMPACT_CHUNK * f->shards;
+}
+
+/* Shards fold each for itself. */
+static double fold_with(const struct cost_features *f, const struct parts *p,
+                        unsigned lanes)
+{
+    return us_with(f, p, turns(f->shards, lanes), 0, lanes);
+}
+
+static double fold_model(const struct cost_features *f, const struct parts *p)
+{
+    double alone = fold_with(f, p, 1);
+
+    return f->lanes > 1 ? fmin(alone, fold_with(f, p, f->lanes)) : alone;
+}
+
+double cost_fold(const struct cost_features *f, const struct cost_fit *fit,
+                 double rows)
+{
+    struct cost_features later = *f;
+    struct parts in_place;
+    struct parts anew;
+    double us;
+
+    later.overlay_rows = rows;
+    later.run_rows = 0;
+    in_place = increment_parts(&later);
+    anew = overwrite_parts(&later);
+    us = fold_model(f, &anew) * cost_factor(fit, INSTALL_OVERWRITE);
+    return folds_in_place(f, rows)
+               ? fmin(us, fold_model(f, &in_place) *
+                              cost_factor(fit, INSTALL_INCREMENT))
+               : us;
+}
+
+/* Bytes that the run will take when it is stored: some more than what as many
+ * rows of the table do, for neighbours have less in common. */
 static double stored_bytes(const struct cost_features *f)
 {
-    double table = f->leaf_pages * f->page_size;
+    double table = STORED * f->leaf_pages * f->page_size;
     double likely = f->view_rows > 0 ? f->run_rows * table / f->view_rows : 0;
 
     return likely > 0 && likely < f->run_bytes ? likely : f->run_bytes;
 }
 
-/* What deferring the run will cost later. */
-static double debt_of_run(const struct cost_features *f,
-                          const struct cost_fit *fit)
+/* How often each row of the run will be merged with others before it is
+ * folded: as often as it takes, four runs at a time, to come to half of what
+ * is due (compact.h). */
+static double merges(const struct cost_features *f, double bytes)
 {
-    struct cost_features later = *f;
-    double merges = MERGES * f->run_rows * MERGE_ROW_US / (f->lanes + 1e-9);
+    double least = (double)COMPACT_LEVEL_0 * (f->shards > 0 ? f->shards : 1);
+    double from = bytes > least ? bytes : least;
+    double levels =
+        log(due_bytes(f) / COMPACT_MERGE_PART / from) / log(COMPACT_TIER);
 
-    later.overlay_rows = f->run_rows;
-    later.run_rows = 0;
-    return merges * cost_factor(fit, INSTALL_DEFER) +
-           share_of_fold(f, stored_bytes(f)) *
-               cost_predict(&later, fit, INSTALL_OVERWRITE).predicted_us;
+    return levels > 0 ? levels : 0;
 }
 
-/* What folding the overlay now will not cost later. */
-static double debt_of_overlay(const struct cost_features *f,
-                              const struct cost_fit *fit)
-{
-    struct cost_features later = *f;
+/* What is put off, and will have to be done. */
+struct debts {
+    double overlay; /* of what is deferred already */
+    double run;     /* of the run, if it is deferred, too */
+};
 
-    later.run_rows = 0;
-    return share_of_fold(f, f->overlay_bytes) *
-           cost_predict(&later, fit, INSTALL_OVERWRITE).predicted_us;
+/* Of a fold that has begun, what is left; of the next one, by bytes. That
+ * comes when enough is deferred, if nights go on as this one: few large runs
+ * may come to much more than what is due. */
+static struct debts debts_of(const struct cost_features *f,
+                             const struct cost_fit *fit)
+{
+    double rows = f->overlay_rows - f->folding_rows;
+    double bytes = f->overlay_bytes - f->folding_bytes;
+    double run = fmax(stored_bytes(f), 1);
+    double nights = fmax(ceil((due_bytes(f) - bytes) / run), 1);
+    double by_byte = cost_fold(f, fit, rows + nights * f->run_rows) /
+                     (bytes + nights * run);
+    struct debts d = { .overlay = bytes * by_byte, .run = run * by_byte };
+
+    if (f->fold_left > 0) {
+        d.overlay +=
+            cost_fold(f, fit, f->folding_rows) * f->fold_left / f->view_rows;
+    }
+    d.run += merges(f, run) * f->run_rows * MERGE_ROW_US /
+             (f->lanes > 0 ? f->lanes : 1) * cost_factor(fit, INSTALL_DEFER);
+    return d;
 }
 
 struct cost_choice cost_choose(const struct cost_features *f,
-                               const struct cost_fit *fit, bool can_defer)
+                               const struct cost_fit *fit, bool can_increment,
+                               bool can_defer)
 {
     struct cost_choice best = cost_predict(f, fit, INSTALL_INCREMENT);
     struct cost_choice one = cost_predict(f, fit, INSTALL_OVERWRITE);
-    double saved = debt_of_overlay(f, fit);
-    double least = best.predicted_us - saved;
+    struct debts d = debts_of(f, fit);
 
-    if (one.predicted_us < best.predicted_us * WORTH) {
+    if (!can_increment || one.predicted_us < best.predicted_us) {
         best = one;
-        least = one.predicted_us - saved;
     }
     one = cost_predict(f, fit, INSTALL_DEFER);
-    if (can_defer && one.predicted_us + debt_of_run(f, fit) < least * WORTH) {
-        best = one;
-    }
-    return best;
+    return can_defer && one.predicted_us + d.run <
+                            (best.predicted_us - d.overlay) * WORTH
+               ? one
+               : best;
 }

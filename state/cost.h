@@ -2,18 +2,21 @@
  * cost.h: what an install is likely to take, and so which one to take.
  *
  * Two numbers for each method. `model` is what its steps cost on the machine
- * where it was measured: rows, pages and a commit, each with its price.
- * `predicted` is that times how far the model was off for this view on this
- * machine, as its ledger tells: the median over the last entries of that
- * method, so that one noisy night changes nothing; entries of long ago do not
- * count, so that several noisy ones are forgotten.
+ * where it was measured: rows, blocks and pages by the thread, and commits,
+ * one after the other, each with its price. `predicted` is that times how far
+ * the model was off for this view on this machine, as its ledger tells: the
+ * median over the last entries of that method and the model itself, so that
+ * one noisy night changes nothing, not even the first; entries of long ago do
+ * not count, so that several noisy ones are forgotten.
  *
  * What is chosen is the least by price, which looks ahead: a deferred run
  * will have to be folded some day, and an overwrite folds what is deferred
- * already, which then need not be done.
+ * already, which then need not be done. A fold costs the same, be it a little
+ * more than due or much; so each night's part of it follows from how many
+ * nights like this one there will be until then.
  *
  *     cost_fit_load(&fit, t, &timings, seq, err);
- *     cost_choose(&features, &fit, allowed, &choice);
+ *     cost_choose(&features, &fit, can_increment, can_defer)
  */
 #ifndef STATE_COST_H
 #define STATE_COST_H
@@ -31,9 +34,22 @@ struct cost_features {
     double page_size;
     double overlay_rows;
     double overlay_bytes;
-    unsigned lanes; /* shards that are worked on at a time */
+    double folding_rows; /* of the overlay: of folds that have begun */
+    double folding_bytes;
+    double fold_left; /* rows of tables that these have not come to */
+    unsigned shards;
+    unsigned lanes; /* threads there are for them */
     bool keeps;     /* the run is stored, whatever the method */
+    bool is_small;  /* deferred, it goes into one commit (inbox.h) */
 };
+
+/* Threads that are worth it for a batch. Those of a team that have nothing
+ * left to do wait for the others by spinning, in the way of what the disk's
+ * answer wakes: several milliseconds each time. */
+unsigned cost_team(const struct cost_features *f, enum install_method m);
+/* For tests: 0, so that small batches are the work of several; < 0: default.
+ */
+void cost_set_stall(double us);
 
 /* Entries that tell something, counted back from the last; and how many of
  * one method are enough. */
@@ -60,9 +76,14 @@ struct cost_choice {
 struct cost_choice cost_predict(const struct cost_features *f,
                                 const struct cost_fit *fit,
                                 enum install_method m);
-/* The cheapest of increment, overwrite and, with can_defer, defer. */
+/* The cheapest of overwrite and, where they can be, increment and defer. */
 struct cost_choice cost_choose(const struct cost_features *f,
-                               const struct cost_fit *fit, bool can_defer);
+                               const struct cost_fit *fit, bool can_increment,
+                               bool can_defer);
+
+/* What it will take to fold an overlay of so many rows (compact.h). */
+double cost_fold(const struct cost_features *f, const struct cost_fit *fit,
+                 double rows);
 
 /* Leaf pages that so many rows, evenly spread, are likely to be in. */
 double cost_pages_hit(double leaf_pages, double rows);

@@ -402,7 +402,7 @@ void install_commit(struct work *w, unsigned i)
  * it, so the shards are dealt out the same way each time. */
 static void apply_by_shards(struct work *w)
 {
-#pragma omp parallel num_threads(install_team(w->b->threads, w->shards))
+#pragma omp parallel num_threads(w->team)
     {
 #pragma omp for schedule(static, 1)
         for (unsigned i = 0; i < w->shards; i++) {

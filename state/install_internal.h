@@ -36,6 +36,7 @@ struct work {
     struct view *v;
     struct install_batch *b;
     unsigned shards;
+    unsigned team;   /* threads for them, as far as they are worth it */
     uint64_t memory; /* for dirty pages, per shard */
     bool decided;
     enum install_method method; /* INCREMENT, OVERWRITE or DEFER; a rebuild

@@ -27,6 +27,7 @@ struct load {
     struct store_size size;
     struct overlay overlay;
     struct overlay_sum over;
+    struct overlay_sum folding; /* of that, what a fold has begun with */
 };
 
 /* The batch, all shards together. */
@@ -91,6 +92,10 @@ static enum df_status weigh(struct work *w, unsigned i, struct store_txn *t,
         status = overlay_sum(t, inbox, &l->overlay, 0, l->overlay.count,
                              &l->over, err);
     }
+    if (status == DF_OK) {
+        status = overlay_sum(t, inbox, &l->overlay, 0, l->overlay.folding,
+                             &l->folding, err);
+    }
     l->kept_bytes = may_store(w) ? 2 * l->bytes + 10 * l->rows : 0;
     if (status == DF_OK && w->from_kept) {
         status = weigh_effects(w, t, l, err);
@@ -112,6 +117,11 @@ static void add_sight(struct sight *to, const struct work *w, unsigned i,
     f->page_size = l->size.page_size;
     f->overlay_rows += (double)l->over.rows;
     f->overlay_bytes += (double)l->over.stored;
+    f->folding_rows += (double)l->folding.rows;
+    f->folding_bytes += (double)l->folding.stored;
+    if (l->overlay.folding > 0 && l->overlay.fold_rows < state->rows) {
+        f->fold_left += (double)(state->rows - l->overlay.fold_rows);
+    }
     to->too_large = to->too_large || dirty_bytes(l) > (double)w->memory;
     to->can_defer = to->can_defer &&
                     overlay_has_room(&l->overlay, w->b->entry) &&
@@ -212,15 +222,10 @@ static struct cost_choice choose(const struct work *w,
                                  const struct cost_fit *fit)
 {
     enum install_method m = allowed(w, sight);
-    struct cost_choice choice;
 
-    if (m != INSTALL_AUTO) {
-        return cost_predict(&sight->features, fit, m);
-    }
-    choice = cost_choose(&sight->features, fit, sight->can_defer);
-    return choice.method == INSTALL_INCREMENT && sight->too_large
-               ? cost_predict(&sight->features, fit, INSTALL_OVERWRITE)
-               : choice;
+    return m == INSTALL_AUTO ? cost_choose(&sight->features, fit,
+                                           !sight->too_large, sight->can_defer)
+                             : cost_predict(&sight->features, fit, m);
 }
 
 void install_work_init(struct work *w)
@@ -238,6 +243,12 @@ void install_work_init(struct work *w)
     }
 }
 
+/* Whether a batch, when it is deferred, goes to shard 0 as a whole. */
+static bool is_small(const struct work *w, const struct cost_features *f)
+{
+    return w->shards > 1 && !w->from_kept && inbox_is_for(f->run_bytes);
+}
+
 /* Looks at all shards. */
 static enum df_status see(struct work *w, struct sight *sight)
 {
@@ -246,6 +257,7 @@ static enum df_status see(struct work *w, struct sight *sight)
         store_begin(&inbox, w->shard[0].store, STORE_READ, w->err);
 
     *sight = (struct sight){ .can_defer = true, .empty = true };
+    sight->features.shards = w->shards;
     sight->features.lanes = install_team(w->b->threads, w->shards);
     sight->features.keeps = w->b->keep;
     if (status != DF_OK) {
@@ -257,6 +269,7 @@ static enum df_status see(struct work *w, struct sight *sight)
         status = look(w, i, inbox, sight, &l, w->err);
         note_room(sight, i, &l);
     }
+    sight->features.is_small = is_small(w, &sight->features);
     store_abort(inbox);
     return status;
 }
@@ -265,8 +278,7 @@ static enum df_status see(struct work *w, struct sight *sight)
  * shards that are where the ledger is. */
 static enum df_status choose_place(struct work *w, struct sight *sight)
 {
-    w->at_once = w->method == INSTALL_DEFER && w->shards > 1 &&
-                 !w->from_kept && inbox_is_for(sight->features.run_bytes);
+    w->at_once = w->method == INSTALL_DEFER && sight->features.is_small;
     if (!w->at_once) {
         return view_empty_inbox(w->v, w->b->threads, w->err);
     }
@@ -294,6 +306,7 @@ enum df_status install_plan(struct work *w)
     choice = choose(w, &sight, &fit);
     w->method =
         choice.method == INSTALL_REBUILD ? INSTALL_OVERWRITE : choice.method;
+    w->team = cost_team(&sight.features, choice.method);
     e->seq = w->shard[0].state.seq + 1;
     e->kept = w->b->keep;
     e->method = choice.method;
@@ -324,6 +337,7 @@ static enum df_status forecast(struct work *w, double run_rows,
     f->run_bytes = f->view_rows > 0
                        ? run_rows * f->leaf_pages * f->page_size / f->view_rows
                        : 0;
+    f->is_small = is_small(w, f);
     choice = choose(w, &sight, &fit);
     *out = (struct install_forecast){ .method = choice.method,
                                       .install_us =

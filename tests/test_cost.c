@@ -4,6 +4,7 @@
  * of stored runs, and the times that are noted beside the ledger.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,13 +15,14 @@
 
 #include "state/cost.h"
 #include "state/filter.h"
+#include "state/inbox.h"
 #include "state/timings.h"
 #include "state/view_internal.h"
 #include "stored_view.h"
 
 static const struct cost_fit unfitted;
 
-/* A view of so many rows, 100 to a page, and a batch of a part of it. */
+/* A view of so many rows, 400 to a page, and a batch of a part of it. */
 static struct cost_features view_of(double rows, double part)
 {
     return (struct cost_features){ .run_rows = rows * part,
@@ -28,14 +30,17 @@ static struct cost_features view_of(double rows, double part)
                                    .view_rows = rows,
                                    .leaf_pages = rows / 400 + 1,
                                    .page_size = 4096,
-                                   .lanes = 2 };
+                                   .shards = 2,
+                                   .lanes = 2,
+                                   .is_small =
+                                       inbox_is_for(12 * rows * part) };
 }
 
 static enum install_method chosen(double rows, double part)
 {
     struct cost_features f = view_of(rows, part);
 
-    return cost_choose(&f, &unfitted, true).method;
+    return cost_choose(&f, &unfitted, true, true).method;
 }
 
 static void test_sane_from_the_start(void **state)
@@ -45,7 +50,10 @@ static void test_sane_from_the_start(void **state)
     assert_int_equal(chosen(10e6, 0.01), INSTALL_DEFER);
     assert_int_equal(chosen(1e6, 0.01), INSTALL_DEFER);
     assert_int_equal(chosen(10e6, 1), INSTALL_OVERWRITE);
-    assert_int_equal(chosen(10e3, 1), INSTALL_OVERWRITE);
+    assert_int_equal(chosen(100e3, 1), INSTALL_OVERWRITE);
+    /* One commit in place of several. */
+    assert_int_equal(chosen(10e3, 0.0001), INSTALL_DEFER);
+    assert_int_equal(chosen(10e3, 0.1), INSTALL_DEFER);
 }
 
 static void test_more_work_costs_more(void **state)
@@ -69,20 +77,100 @@ static void test_what_cannot_be_deferred_is_not(void **state)
     struct cost_features f = view_of(10e6, 0.001);
 
     (void)state;
-    assert_int_not_equal(cost_choose(&f, &unfitted, false).method,
+    assert_int_not_equal(cost_choose(&f, &unfitted, true, false).method,
                          INSTALL_DEFER);
 }
 
-/* An overlay that is nearly due is folded by an overwrite at hand. */
-static void test_a_full_overlay_is_folded(void **state)
+static void test_what_cannot_be_changed_in_place_is_not(void **state)
+{
+    /* Between the two of them it would be the increment. */
+    struct cost_features f = view_of(1e6, 0.001);
+
+    (void)state;
+    assert_int_equal(cost_choose(&f, &unfitted, true, false).method,
+                     INSTALL_INCREMENT);
+    assert_int_equal(cost_choose(&f, &unfitted, false, false).method,
+                     INSTALL_OVERWRITE);
+}
+
+static void test_threads_that_are_worth_it(void **state)
+{
+    struct cost_features small = view_of(10e3, 0.1);
+    struct cost_features large = view_of(10e6, 0.01);
+
+    (void)state;
+    assert_int_equal(cost_team(&small, INSTALL_INCREMENT), 1);
+    assert_int_equal(cost_team(&small, INSTALL_OVERWRITE), 1);
+    assert_int_equal(cost_team(&large, INSTALL_INCREMENT), 2);
+    assert_int_equal(cost_team(&large, INSTALL_OVERWRITE), 2);
+    assert_int_equal(cost_team(&large, INSTALL_DEFER), 2);
+    large.lanes = 1;
+    assert_int_equal(cost_team(&large, INSTALL_OVERWRITE), 1);
+}
+
+/* A fold that has begun is not given up when it is nearly done. */
+static void test_a_fold_that_has_begun(void **state)
 {
     struct cost_features f = view_of(1e6, 0.05);
 
     (void)state;
-    f.overlay_rows = 1e5;
-    f.overlay_bytes = cost_due_bytes(f.leaf_pages, f.page_size);
-    assert_int_equal(cost_choose(&f, &unfitted, true).method,
+    f.overlay_rows = f.folding_rows = 1e5;
+    f.overlay_bytes = f.folding_bytes =
+        2 * cost_due_bytes(f.leaf_pages / 2, f.page_size);
+    f.fold_left = 1e6;
+    assert_int_equal(cost_choose(&f, &unfitted, true, true).method,
                      INSTALL_OVERWRITE);
+    f.fold_left = 1e5;
+    assert_int_equal(cost_choose(&f, &unfitted, true, true).method,
+                     INSTALL_DEFER);
+}
+
+/* ---- months ---- */
+
+/* What a month of nights costs, with what is put off, in a world that is as
+ * the model has it. */
+static double month_of(double rows, double part, enum install_method m)
+{
+    double due = 2 * cost_due_bytes(rows / 800, 4096);
+    double us = 0;
+    struct cost_features f = view_of(rows, part);
+
+    for (unsigned night = 0; night < 30; night++) {
+        enum install_method by =
+            m == INSTALL_AUTO ? cost_choose(&f, &unfitted, true, true).method
+                              : m;
+
+        us += cost_model(&f, by);
+        f.overlay_rows = by == INSTALL_DEFER ? f.overlay_rows + f.run_rows : 0;
+        f.overlay_bytes = 12 * f.overlay_rows;
+        if (f.overlay_bytes >= due) {
+            us += cost_fold(&f, &unfitted, f.overlay_rows);
+            f.overlay_rows = f.overlay_bytes = 0;
+        }
+    }
+    return us + f.overlay_bytes / due * cost_fold(&f, &unfitted, due / 12);
+}
+
+static void test_months_of_any_size(void **state)
+{
+    static const double sizes[] = { 1e4, 1e5, 1e6, 1e7, 3e7 };
+    static const double parts[] = { 1e-4, 1e-3, 0.01, 0.03, 0.05,
+                                    0.1,  0.2,  0.3,  0.5,  1 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            double best =
+                fmin(fmin(month_of(sizes[i], parts[k], INSTALL_INCREMENT),
+                          month_of(sizes[i], parts[k], INSTALL_OVERWRITE)),
+                     month_of(sizes[i], parts[k], INSTALL_DEFER));
+            double us = month_of(sizes[i], parts[k], INSTALL_AUTO);
+
+            print_message("%.0f rows, %g %%: auto %.2f of the best\n",
+                          sizes[i], 100 * parts[k], us / best);
+            assert_true(us <= 1.15 * best);
+        }
+    }
 }
 
 /* ---- fit ---- */
@@ -126,7 +214,8 @@ static double factor_of(struct stored *s, enum install_method m)
 
 static const struct row_shape plain = { .components = 1 };
 
-/* Times here are a second and more, factors beyond the limit of 16. */
+/* Times here are a second and more, factors beyond the limit of 16. The
+ * first night does not decide, the second does. */
 static void test_fitted_by_the_median(void **state)
 {
     struct stored s;
@@ -134,6 +223,8 @@ static void test_fitted_by_the_median(void **state)
     (void)state;
     stored_open(&s, plain, 1);
     assert_true(factor_of(&s, INSTALL_DEFER) == 1);
+    apply(&s, INSTALL_OVERWRITE, 1000);
+    assert_true(factor_of(&s, INSTALL_OVERWRITE) == 1);
     apply(&s, INSTALL_OVERWRITE, 1000);
     assert_true(factor_of(&s, INSTALL_OVERWRITE) == 16);
     /* The others are as far off, for all that is known. */
@@ -253,7 +344,10 @@ int main(void)
         cmocka_unit_test(test_sane_from_the_start),
         cmocka_unit_test(test_more_work_costs_more),
         cmocka_unit_test(test_what_cannot_be_deferred_is_not),
-        cmocka_unit_test(test_a_full_overlay_is_folded),
+        cmocka_unit_test(test_what_cannot_be_changed_in_place_is_not),
+        cmocka_unit_test(test_threads_that_are_worth_it),
+        cmocka_unit_test(test_a_fold_that_has_begun),
+        cmocka_unit_test(test_months_of_any_size),
         cmocka_unit_test(test_fitted_by_the_median),
         cmocka_unit_test(test_a_noisy_night_changes_nothing),
         cmocka_unit_test(test_times_with_the_commit),

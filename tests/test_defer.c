@@ -251,6 +251,7 @@ static void test_a_fold_goes_on_where_it_was(void **state)
         before = deferred_overlay(&s, 0).fold_rows;
         if (i < 3) {
             deferred_add(&s, 20, &random); /* on top of what is folded */
+            assert_true(s.entry.compact_us > 0);
         }
         assert_int_equal(deferred_compact(&s, &plan, &report), DF_OK);
         stored_check(&s);
