@@ -62,6 +62,31 @@ static inline void bytes_copy_slack(uint8_t *to, struct bytes b)
     }
 }
 
+/* memcpy, where most are short: of these it is no call. */
+static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t n)
+{
+    uint64_t first;
+    uint64_t last;
+
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) {
+        memcpy(&first, from, 8);
+        memcpy(&last, from + n - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + n - 8, &last, 8);
+    } else if (n >= 4) {
+        memcpy(&first, from, 4);
+        memcpy(&last, from + n - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + n - 4, &last, 4);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            to[i] = from[i];
+        }
+    }
+}
+
 /* Integers on disk are big-endian and may lie anywhere. */
 static inline uint64_t load_be64(const uint8_t *p)
 {
@@ -114,15 +139,15 @@ static inline size_t bytes_shared(struct bytes a, struct bytes b)
  * behind the end counts as zeros. */
 static inline uint64_t bytes_word(struct bytes b, size_t from)
 {
-    uint8_t padded[8] = { 0 };
+    uint64_t word = 0;
 
     if (from + 8 <= b.len) {
         return load_be64(b.data + from);
     }
-    if (from < b.len) {
-        memcpy(padded, b.data + from, b.len - from);
+    for (unsigned shift = 56; from < b.len; shift -= 8) {
+        word |= (uint64_t)b.data[from++] << shift;
     }
-    return load_be64(padded);
+    return word;
 }
 
 #endif

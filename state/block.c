@@ -65,7 +65,7 @@ static bool read_head(struct block_reader *r)
         rest > r->rest.len || shared + rest == 0) {
         return false;
     }
-    memcpy(r->head + shared, r->rest.data, rest);
+    bytes_copy(r->head + shared, r->rest.data, rest);
     r->head_len = shared + rest;
     r->rest = bytes_of(r->rest.data + rest, r->rest.len - rest);
     return true;
@@ -168,7 +168,7 @@ bool block_add(struct block_writer *w, const struct row *row)
     at = w->value.data + w->value.len;
     at += put_varint(at, shared);
     at += put_varint(at, rest);
-    memcpy(at, row->head.data + shared, rest);
+    bytes_copy(at, row->head.data + shared, rest);
     at += rest;
     at += row_values_encode(at, w->components, row->values);
     if (row->head.len == ROW_HEAD_MAX) {
@@ -179,7 +179,7 @@ bool block_add(struct block_writer *w, const struct row *row)
         at += row->tail.len;
     }
     w->value.len = (size_t)(at - w->value.data);
-    memcpy(w->head + shared, row->head.data + shared, rest);
+    bytes_copy(w->head + shared, row->head.data + shared, rest);
     w->head_len = row->head.len;
     w->rows++;
     return true;

@@ -25,7 +25,8 @@
 struct leaf {
     struct run_source *source;
     const struct row *row; /* NULL at its end */
-    uint64_t word;         /* first eight bytes of the row's head */
+    uint64_t word;         /* first eight bytes of the row's head; all ones
+                              at its end, and nobody's is greater */
     bool minus;            /* its values count negated */
 };
 
@@ -39,7 +40,7 @@ struct merge {
     int *losers;        /* by node, 1 to n - 1; losers[0] is the winner */
     struct leaf *front; /* the winner's, while its rival is known ... */
     struct leaf *rival; /* ... and is not NULL */
-    bool leads;         /* front's row is known to come before its */
+    uint64_t bound;     /* its word: a lesser one of front's comes before it */
     bool is_started;    /* leaves and losers are filled */
     bool is_owing;      /* the winner's row was handed out as it lies there: it
                            has yet to move on */
@@ -58,19 +59,20 @@ static inline enum df_status fetch(struct leaf *leaf, struct df_error *err)
 {
     enum df_status status = leaf->source->next(leaf->source, &leaf->row, err);
 
-    if (status == DF_OK && leaf->row != NULL) {
-        leaf->word = bytes_word(leaf->row->head, 0);
+    if (status == DF_OK) {
+        leaf->word =
+            leaf->row == NULL ? UINT64_MAX : bytes_word(leaf->row->head, 0);
     }
     return status;
 }
 
 static inline bool leaf_is_before(const struct leaf *x, const struct leaf *y)
 {
-    if (x->row == NULL || y->row == NULL) {
-        return x->row != NULL;
-    }
     if (x->word != y->word) {
         return x->word < y->word;
+    }
+    if (x->row == NULL || y->row == NULL) {
+        return x->row != NULL;
     }
     return bytes_compare(x->row->head, y->row->head) < 0;
 }
@@ -95,6 +97,7 @@ static void find_rival(struct merge *m)
             m->rival = other;
         }
     }
+    m->bound = m->rival == NULL ? UINT64_MAX : m->rival->word;
     m->rival = m->rival == NULL ? m->front : m->rival;
 }
 
@@ -128,7 +131,6 @@ static enum df_status start(struct merge *m, struct df_error *err)
         m->losers[i] = NOBODY;
     }
     m->rival = NULL;
-    m->leads = false;
     for (int i = 0; i < m->n; i++) {
         play(m, i);
     }
@@ -141,24 +143,9 @@ static enum df_status advance(struct merge *m, struct df_error *err)
     int winner = m->losers[0];
     enum df_status status = fetch(&m->leaves[winner], err);
 
-    m->leads = false;
     m->rival = NULL;
     if (status == DF_OK) {
         play(m, winner);
-    }
-    return status;
-}
-
-/* The same where the rival is known, for the row that was handed out. */
-static inline enum df_status advance_front(struct merge *m,
-                                           struct df_error *err)
-{
-    enum df_status status = fetch(m->front, err);
-
-    m->leads = status == DF_OK && leaf_is_before(m->front, m->rival);
-    if (status == DF_OK && !m->leads) {
-        m->rival = NULL;
-        play(m, m->losers[0]);
     }
     return status;
 }
@@ -169,7 +156,7 @@ static enum df_status take_row(struct merge *m, const struct leaf *leaf,
 {
     const struct row *row = leaf->row;
 
-    memcpy(m->head, row->head.data, row->head.len);
+    bytes_copy(m->head, row->head.data, row->head.len);
     memcpy(m->values, row->values, m->shape.components * sizeof *m->values);
     if (leaf->minus && !row_values_negate(m->shape, m->values, m->values)) {
         return row_overflow(err, m->shape, row->head, row->tail);
@@ -248,9 +235,6 @@ static enum df_status sum_rows(struct merge *m, struct df_error *err)
 /* Whether no other source has the winner's head. */
 static bool is_alone(struct merge *m)
 {
-    if (m->leads) {
-        return true;
-    }
     if (m->rival == NULL) {
         find_rival(m);
     }
@@ -270,13 +254,13 @@ static const struct row *pass_on(struct merge *m)
     return leaf->row;
 }
 
-/* The next row, the winner being settled. Not inlined: it would make
- * merge_next, which mostly does without it, twice as slow. */
-__attribute__((noinline)) static enum df_status next_sum(
-    struct merge *m, const struct row **row, struct df_error *err)
+/* The next row, the winner being settled. */
+static enum df_status next_sum(struct merge *m, const struct row **row,
+                               struct df_error *err)
 {
     enum df_status status = DF_OK;
 
+    *row = NULL;
     while (status == DF_OK && m->leaves[m->losers[0]].row != NULL) {
         *row = pass_on(m);
         if (*row != NULL) {
@@ -292,29 +276,58 @@ __attribute__((noinline)) static enum df_status next_sum(
     return status;
 }
 
+/* The next row where front's is at the rival's, or behind. Not inlined, like
+ * the next one: merge_next, which mostly does without, would be twice as
+ * slow. */
+__attribute__((noinline)) static enum df_status next_of_two(
+    struct merge *m, const struct row **row, struct df_error *err)
+{
+    if (leaf_is_before(m->front, m->rival)) {
+        *row = m->front->row;
+        return DF_OK;
+    }
+    m->is_owing = false;
+    m->rival = NULL;
+    play(m, m->losers[0]);
+    return next_sum(m, row, err);
+}
+
+/* The next row where none was handed out as it lies. */
+__attribute__((noinline)) static enum df_status next_of_all(
+    struct merge *m, const struct row **row, struct df_error *err)
+{
+    enum df_status status = DF_OK;
+
+    *row = NULL;
+    if (m->n == 1 && !m->leaves[0].minus) {
+        /* A run has no repeats and no zeros: pass it on. */
+        return m->leaves[0].source->next(m->leaves[0].source, row, err);
+    }
+    if (m->n == 0) {
+        return DF_OK;
+    }
+    if (!m->is_started) {
+        status = start(m, err);
+    }
+    return status == DF_OK ? next_sum(m, row, err) : status;
+}
+
 static enum df_status merge_next(struct run_source *source,
                                  const struct row **row, struct df_error *err)
 {
     struct merge *m = (struct merge *)source;
-    enum df_status status = DF_OK;
+    enum df_status status;
 
-    *row = NULL;
-    if (m->is_owing) {
-        status = advance_front(m, err);
-        if (m->leads) {
-            *row = m->front->row;
-            return DF_OK;
-        }
-        m->is_owing = false;
-    } else if (m->n == 1 && !m->leaves[0].minus) {
-        /* A run has no repeats and no zeros: pass it on. */
-        return m->leaves[0].source->next(m->leaves[0].source, row, err);
-    } else if (m->n == 0) {
-        return DF_OK;
-    } else if (!m->is_started) {
-        status = start(m, err);
+    if (!m->is_owing) {
+        return next_of_all(m, row, err);
     }
-    return status == DF_OK ? next_sum(m, row, err) : status;
+    status = fetch(m->front, err);
+    if (status == DF_OK && m->front->word >= m->bound) {
+        return next_of_two(m, row, err);
+    }
+    m->is_owing = status == DF_OK;
+    *row = m->front->row;
+    return status;
 }
 
 static enum df_status merge_rewind(struct run_source *source,

@@ -462,6 +462,46 @@ static void test_failing_source_fails_the_merge(void **state)
     merge_close(merge);
 }
 
+/* What a merge compares first are eight bytes: heads that are all ones there,
+ * shorter ones, ones that differ behind, and sources that have ended. */
+static void test_heads_of_ones_come_last(void **state)
+{
+    static const struct row_shape shape = { .components = 1 };
+    static const int64_t one = 1;
+    static const char ones[] = "\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+    struct row rows[] = {
+        { bytes_of_string("a"), { 0 }, &one },
+        { bytes_of_string("sea"), { 0 }, &one },
+        { bytes_of_string("seaside1"), { 0 }, &one },
+        { bytes_of_string("seaside12"), { 0 }, &one },
+        { bytes_of(ones, 7), { 0 }, &one },
+        { bytes_of(ones, 8), { 0 }, &one },
+        { bytes_of(ones, 9), { 0 }, &one },
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    struct list_source lists[] = { list_of(rows, 1), list_of(rows, ROWS),
+                                   list_of(rows + 2, 2),
+                                   list_of(rows + 5, 1) };
+    static const int64_t sums[] = { 2, 1, 2, 2, 1, 2, 1 };
+    struct run_source *sources[] = { &lists[0].source, &lists[1].source,
+                                     &lists[2].source, &lists[3].source };
+    struct run_source *merge;
+    const struct row *row;
+    struct df_error err;
+
+    (void)state;
+    assert_int_equal(merge_open(&merge, shape, sources, 4, &err), DF_OK);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_int_equal(merge->next(merge, &row, &err), DF_OK);
+        assert_non_null(row);
+        assert_true(bytes_equal(row->head, rows[i].head));
+        assert_int_equal(row->values[0], sums[i]);
+    }
+    assert_int_equal(merge->next(merge, &row, &err), DF_OK);
+    assert_null(row);
+    merge_close(merge);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_sum_over_workers_beyond_64_bits),
         cmocka_unit_test(test_colliding_heads_are_refused),
         cmocka_unit_test(test_failing_source_fails_the_merge),
+        cmocka_unit_test(test_heads_of_ones_come_last),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -344,6 +344,29 @@ static void test_messages(void **state)
     assert_non_null(strstr(err.text, "128-bit hash"));
 }
 
+/* The words that merges compare, and copies of short bytes, by the plain
+ * way. */
+static void test_short_bytes(void **state)
+{
+    uint8_t from[40];
+    uint8_t to[sizeof from];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof from; i++) {
+        from[i] = (uint8_t)(0xf0 + i);
+    }
+    for (size_t n = 0; n < sizeof from; n++) {
+        uint8_t word[8] = { 0 };
+
+        memset(to, 0, sizeof to);
+        bytes_copy(to, from, n);
+        assert_memory_equal(to, from, n);
+        assert_int_equal(to[n], 0);
+        memcpy(word, from, n < 8 ? n : 8);
+        assert_int_equal(bytes_word(bytes_of(from, n), 0), load_be64(word));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_digest_is_linear),
         cmocka_unit_test(test_parts_cover_and_keep_order),
         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_short_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

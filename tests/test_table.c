@@ -161,6 +161,33 @@ static void test_entries(void **state)
     table_fini(&t);
 }
 
+enum { SIZES = 7 };
+
+/* Sizes on both sides of where huge pages begin. */
+static void test_pages_keep_their_bytes(void **state)
+{
+    static const size_t units[SIZES] = { 1, 20, 31, 32, 33, 150, 40 };
+    size_t bytes = PAGES_UNIT;
+    uint8_t *pages = pages_map(bytes);
+
+    (void)state;
+    assert_non_null(pages);
+    pages[0] = 1;
+    for (size_t i = 0; i < SIZES; i++) {
+        size_t now = units[i] * PAGES_UNIT;
+
+        pages = pages_resize(pages, bytes, now);
+        assert_non_null(pages);
+        for (size_t at = 0; at < now; at += PAGES_UNIT) {
+            assert_int_equal(pages[at], at < bytes ? at / PAGES_UNIT + 1 : 0);
+            pages[at] = (uint8_t)(at / PAGES_UNIT + 1);
+        }
+        assert_int_equal(pages[now - 1], 0);
+        bytes = now;
+    }
+    pages_unmap(pages, bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_equal_tags_are_told_apart),
         cmocka_unit_test(test_slack_is_not_hashed),
         cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_pages_keep_their_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
