@@ -43,6 +43,45 @@ static enum df_status see_as_of(struct snapshot *s, unsigned i, uint64_t seq,
     return status;
 }
 
+/* Whether a shard has all runs that are kept as of the ledger's last batch:
+ * one that is ahead may have dropped some for the next, which was decided
+ * since. */
+static enum df_status has_history(struct snapshot *s, unsigned i, bool *has,
+                                  struct df_error *err)
+{
+    struct kept_run run = { .seq = 0 };
+    enum df_status status = DF_OK;
+    bool more = true;
+
+    *has = true;
+    while (status == DF_OK && *has && more) {
+        status = runs_after(s->txns[0], run.seq, &run, &more, err);
+        more = more && run.seq <= s->states[0].seq;
+        if (status == DF_OK && more) {
+            struct kept_run same;
+
+            status = runs_get(s->txns[i], run.seq, &same, has, err);
+        }
+    }
+    return status;
+}
+
+/* Whether a shard that has been looked at can be seen as of the ledger's last
+ * batch; then it is. */
+static enum df_status see_whole(struct snapshot *s, unsigned i, bool *whole,
+                                struct df_error *err)
+{
+    const struct shard_state *state = &s->states[i];
+    uint64_t seq = s->states[0].seq;
+    enum df_status status = DF_OK;
+
+    *whole = overlay_reaches(state, seq);
+    if (*whole && state->seq > seq) {
+        status = has_history(s, i, whole, err);
+    }
+    return status == DF_OK && *whole ? see_as_of(s, i, seq, err) : status;
+}
+
 /* Opens a transaction on every shard, shard 0 first, for its number is what
  * counts; *whole tells whether all can be seen as of the same batch. */
 static enum df_status open_txns(struct snapshot *s, bool *whole,
@@ -60,10 +99,7 @@ static enum df_status open_txns(struct snapshot *s, bool *whole,
                                 &s->overlays[i], err);
         }
         if (status == DF_OK) {
-            *whole = overlay_reaches(&s->states[i], s->states[0].seq);
-        }
-        if (status == DF_OK && *whole) {
-            status = see_as_of(s, i, s->states[0].seq, err);
+            status = see_whole(s, i, whole, err);
         }
     }
     return status;
