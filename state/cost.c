@@ -29,6 +29,9 @@
 
 /* Where deferring saves less, it is not done: the rows are counted then. */
 #define WORTH 0.95
+/* Nor for tables of so many bytes: there it saves a few milliseconds at most,
+ * and how many rows there are is told after every batch. */
+#define TINY 32768.0
 
 /* Fits are taken for noise beyond these. */
 #define FACTOR_MIN (1.0 / 16)
@@ -375,6 +378,11 @@ static struct debts debts_of(const struct cost_features *f,
     return d;
 }
 
+static bool is_tiny(const struct cost_features *f)
+{
+    return f->leaf_pages * f->page_size <= TINY;
+}
+
 struct cost_choice cost_choose(const struct cost_features *f,
                                const struct cost_fit *fit, bool can_increment,
                                bool can_defer)
@@ -387,8 +395,9 @@ struct cost_choice cost_choose(const struct cost_features *f,
         best = one;
     }
     one = cost_predict(f, fit, INSTALL_DEFER);
-    return can_defer && one.predicted_us + d.run <
-                            (best.predicted_us - d.overlay) * WORTH
+    return can_defer && !is_tiny(f) &&
+                   one.predicted_us + d.run <
+                       (best.predicted_us - d.overlay) * WORTH
                ? one
                : best;
 }

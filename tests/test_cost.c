@@ -81,6 +81,19 @@ static void test_what_cannot_be_deferred_is_not(void **state)
                          INSTALL_DEFER);
 }
 
+/* 30 KB of rows are counted after every batch, 100 KB need not be. */
+static void test_tiny_views_are_not_deferred_to(void **state)
+{
+    struct cost_features f = view_of(1e4, 0.001);
+
+    (void)state;
+    assert_int_equal(cost_choose(&f, &unfitted, true, true).method,
+                     INSTALL_DEFER);
+    f = view_of(2e3, 0.001);
+    assert_int_not_equal(cost_choose(&f, &unfitted, true, true).method,
+                         INSTALL_DEFER);
+}
+
 static void test_what_cannot_be_changed_in_place_is_not(void **state)
 {
     /* Between the two of them it would be the increment. */
@@ -344,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_sane_from_the_start),
         cmocka_unit_test(test_more_work_costs_more),
         cmocka_unit_test(test_what_cannot_be_deferred_is_not),
+        cmocka_unit_test(test_tiny_views_are_not_deferred_to),
         cmocka_unit_test(test_what_cannot_be_changed_in_place_is_not),
         cmocka_unit_test(test_threads_that_are_worth_it),
         cmocka_unit_test(test_a_fold_that_has_begun),
