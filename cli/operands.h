@@ -12,7 +12,7 @@
 
 /* What the arguments behind the first, a VIEW, are. */
 enum operands {
-    OPERANDS_NONE,     /* the first is no view either */
+    OPERANDS_NONE,     /* there are none, or the first is no VIEW either */
     OPERANDS_WORDS,    /* keys, names of batches, a number */
     OPERANDS_BATCHES,  /* directories of batches, or batches */
     OPERANDS_DOCUMENTS /* a directory */

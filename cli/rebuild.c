@@ -31,9 +31,9 @@ static const struct option options[] = {
     { 0 }
 };
 
-static const char ways[] = "name DIR ('deltafold rebuild VIEW DIR'), or tell "
-                           "it once, with 'deltafold "
-                           "base VIEW DIR' or, when it is made, base=DIR";
+static const char ways[] =
+    "name DIR ('deltafold rebuild VIEW DIR'), or tell it once, with "
+    "'deltafold base VIEW DIR' or, when it is made, base=DIR";
 
 static void print(struct output *out, bool json, const struct opened *o,
                   const struct ledger_entry *e)
@@ -100,8 +100,7 @@ const struct command command_rebuild = {
             "says), and swaps it in at once. Readers see the old view until "
             "then. Without DIR the documents are those of the view's base "
             "('deltafold base'). With --as-of, batches up to that name count "
-            "as applied, "
-            "whether or not the log lists them.",
+            "as applied, whether or not the log lists them.",
     .examples = "  deltafold rebuild words corpus/\n"
                 "  deltafold rebuild words\n"
                 "  deltafold rebuild words corpus/ --as-of=2026-11-29 "

@@ -253,8 +253,7 @@ const struct command command_verify = {
         "either the documents are those of the view's base ('deltafold "
         "base'). Compares row by row, prints one line and ends with 0 if all "
         "are equal; otherwise prints the first differing rows (key, element "
-        "if "
-        "the job has one, expected, found; tab-separated, with a header) "
+        "if the job has one, expected, found; tab-separated, with a header) "
         "and ends with 1. Changes nothing. A notice tells of groups that have "
         "a count of 0 and yet a sum: a deletion gave another value than the "
         "insertion had.",

@@ -1,7 +1,7 @@
 /*
  * writer.h: what commands that write to a view have in common. There is one
- * writer at a time, and all of them take the option --wait; those that do
- * real work take the same resources, and choose among the same methods.
+ * writer at a time, and all of them take the option --wait; those that install
+ * batches choose among the same methods.
  */
 #ifndef CLI_WRITER_H
 #define CLI_WRITER_H

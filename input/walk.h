@@ -21,6 +21,8 @@
 #include "base/error.h"
 #include "input/pool.h"
 
+/* What lanes have found is merged by a look at each of them for every name
+ * (batch_scan.c): they are to be few. */
 enum { WALK_LANES_MAX = 8 };
 
 enum walk_kind { WALK_FILE, WALK_DIRECTORY, WALK_LEFT_OUT };

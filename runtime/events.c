@@ -42,8 +42,8 @@ enum {
     MARK = 255,
     CHUNK_FIRST = 1024, /* of a part; doubled up to the plan's */
     CHUNK_MAX = 256 * 1024,
-    CHUNK_SHARE = 4, /* a part has this many in memory on average */
-    PIECE_MAX = 4 << 20,
+    CHUNK_SHARE = 4,     /* a part has this many in memory on average */
+    PIECE_MAX = 4 << 20, /* mapping it takes no time beside filling it */
     PIECE_SHARE = 8 /* at least as many in memory; holds the longest event */
 };
 #define DELETED UINT32_C(0x80000000)

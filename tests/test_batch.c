@@ -16,6 +16,7 @@
 
 #include "deltafold/job.h"
 #include "input/batch.h"
+#include "input/walk.h"
 #include "tests/input_tree.h"
 
 static char root[INPUT_TREE_PATH];
@@ -50,12 +51,13 @@ static void put(const char *path, const char *text)
     input_tree_text(root, path, text);
 }
 
-/* One, two, three or four, in turns: what is found does not depend on it. */
+/* From one to more than there may be lanes, in turns: what is found does not
+ * depend on it. */
 static unsigned threads(void)
 {
     static unsigned calls;
 
-    return 1 + calls++ % 4;
+    return 1 + calls++ % (WALK_LANES_MAX + 1);
 }
 
 static void scan(struct batch *b, const char *path)

@@ -612,7 +612,8 @@ static void a_run_stops_anywhere(void **state)
         stop = 0;
         /* Shorter than the first batch at first, where that takes no time;
          * longer each time, so that a slow machine gets there too. */
-        set_alarm(1 + (long)random_below(&random, LONGER_US * (i + 1)));
+        set_alarm(1 +
+                  (long)random_below(&random, (uint64_t)LONGER_US * (i + 1)));
         status = kept_run(&s.k, h.deltas);
         set_alarm(0);
         interrupted += status == DF_INTERRUPTED ? 1 : 0;
