@@ -204,7 +204,7 @@ static enum df_status compare_named(struct invocation *in,
     enum df_status status = DF_OK;
 
     if (dir == NULL) {
-        status = opened_documents(o, ways, &base, err);
+        status = opened_documents(o, in->argv[0], ways, &base, err);
         dir = (const char *)base.data;
     }
     if (status == DF_OK) {
