@@ -124,7 +124,11 @@ static enum df_status check_arguments(const struct invocation *in,
                          "--shards: the view has its own; it is for a "
                          "directory of documents");
     }
-    return DF_OK;
+    return b->documents != NULL
+               ? operands_check_path(OPERANDS_DOCUMENTS, in->argv[0],
+                                     b->documents, err)
+               : operands_check_path(OPERANDS_DOCUMENTS, NULL, in->argv[0],
+                                     err);
 }
 
 static void print_notice(void *ctx, const char *text)

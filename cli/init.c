@@ -81,7 +81,8 @@ static enum df_status check_place(const char *view, struct df_error *err)
 }
 
 /* Options that are not the job's own; base holds what d->base points to. */
-static enum df_status read_settings(const struct jobspec *spec,
+static enum df_status read_settings(const char *view,
+                                    const struct jobspec *spec,
                                     struct view_definition *d,
                                     struct buf *base, struct df_error *err)
 {
@@ -92,7 +93,10 @@ static enum df_status read_settings(const struct jobspec *spec,
         status = opened_keep(jobspec_common(spec, "keep"), &d->keep, err);
     }
     if (status == DF_OK && strcmp(directory, "none") != 0) {
-        status = opened_base(spec, directory, base, err);
+        status = operands_check_path(OPERANDS_DOCUMENTS, view, directory, err);
+        if (status == DF_OK) {
+            status = opened_base(spec, directory, base, err);
+        }
         d->base = buf_bytes(base);
     }
     return status;
@@ -111,7 +115,7 @@ static enum df_status create(const char *path, const struct jobspec *spec,
     };
     struct buf text = { 0 };
     struct buf base = { 0 };
-    enum df_status status = read_settings(spec, &definition, &base, err);
+    enum df_status status = read_settings(path, spec, &definition, &base, err);
 
     if (status == DF_OK && !jobspec_definition(spec, &text)) {
         status = error_no_memory(err);

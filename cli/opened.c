@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/operands.h"
 #include "cli/options.h"
 #include "runtime/engine.h"
 #include "state/history.h"
@@ -158,8 +159,9 @@ enum df_status opened_base(const struct jobspec *job, const char *text,
     return status;
 }
 
-enum df_status opened_documents(const struct opened *o, const char *ways,
-                                struct buf *out, struct df_error *err)
+enum df_status opened_documents(const struct opened *o, const char *view,
+                                const char *ways, struct buf *out,
+                                struct df_error *err)
 {
     struct snapshot *s;
     struct bytes directory;
@@ -178,6 +180,9 @@ enum df_status opened_documents(const struct opened *o, const char *ways,
                (!buf_append(out, directory.data, directory.len) ||
                 !buf_append_byte(out, '\0'))) {
         status = error_no_memory(err);
+    } else if (status == DF_OK) {
+        status = operands_check_path(OPERANDS_DOCUMENTS, view,
+                                     (const char *)out->data, err);
     }
     snapshot_close(s);
     return status;

@@ -48,9 +48,10 @@ enum df_status opened_base(const struct jobspec *job, const char *text,
                            struct df_error *err) DF_MUST_CHECK;
 
 /* The directory of the view's documents where none was named, its base, as a
- * string; DF_USAGE where it knows none, with the ways that there are. */
-enum df_status opened_documents(const struct opened *o, const char *ways,
-                                struct buf *out,
+ * string; DF_USAGE where it knows none, with the ways that there are, and
+ * where the view at the path `view` lies in it or batches do. */
+enum df_status opened_documents(const struct opened *o, const char *view,
+                                const char *ways, struct buf *out,
                                 struct df_error *err) DF_MUST_CHECK;
 
 /* Refuses a view whose job, its version or its options this program would

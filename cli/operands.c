@@ -1,6 +1,7 @@
 #include "cli/operands.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -28,21 +29,79 @@ bool operands_is_view(const char *directory)
     return len == (ssize_t)sizeof text && memcmp(text, mark, sizeof text) == 0;
 }
 
-/* Whether a view lies below a directory, where its files would be read. Names
- * that begin with a dot are left out. */
-static bool lies_within(const char *view, const char *directory)
+/* The real path of what may not be there yet, but whose directory is. */
+static bool find_place(const char *path, char place[PATH_MAX])
 {
-    char inner[PATH_MAX];
+    char above[PATH_MAX];
+    char name[PATH_MAX];
+    size_t len = strlen(path);
+    size_t begin;
+
+    if (realpath(path, place) != NULL) {
+        return true;
+    }
+    while (len > 1 && path[len - 1] == '/') {
+        len--;
+    }
+    for (begin = len; begin > 0 && path[begin - 1] != '/'; begin--) {
+    }
+    if (errno != ENOENT || len >= sizeof name) {
+        return false;
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)begin, path);
+    if (realpath(begin == 0 ? "." : name, above) == NULL) {
+        return false;
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)(len - begin),
+                   path + begin);
+    return snprintf(place, PATH_MAX, "%s/%s",
+                    strcmp(above, "/") == 0 ? "" : above, name) < PATH_MAX;
+}
+
+/* Whether any name of a path is one that is left out. */
+static bool is_left_out(const char *path)
+{
+    char name[NAME_MAX + 1];
+
+    while (*path != '\0') {
+        size_t len = strcspn(path, "/");
+
+        (void)snprintf(name, sizeof name, "%.*s", (int)len, path);
+        if (names_left_out(name) != NULL) {
+            return true;
+        }
+        path += len + (path[len] == '/');
+    }
+    return false;
+}
+
+/* What of a path lies below a directory, where its files would be read; empty
+ * for the directory itself, NULL where nothing does. */
+static const char *below(const char *directory, const char *path,
+                         char place[PATH_MAX])
+{
     char outer[PATH_MAX];
     size_t len;
 
-    if (realpath(view, inner) == NULL || realpath(directory, outer) == NULL) {
-        return false;
+    if (!find_place(path, place) || realpath(directory, outer) == NULL) {
+        return NULL;
     }
     len = strlen(outer);
     len -= outer[len - 1] == '/'; /* the root */
-    return strncmp(inner, outer, len) == 0 && inner[len] == '/' &&
-           strstr(inner + len, "/.") == NULL;
+    if (strncmp(place, outer, len) != 0 ||
+        (place[len] != '/' && place[len] != '\0') ||
+        is_left_out(place + len)) {
+        return NULL;
+    }
+    return place + len;
+}
+
+static bool lies_within(const char *view, const char *directory)
+{
+    char place[PATH_MAX];
+    const char *rest = below(directory, view, place);
+
+    return rest != NULL && rest[0] != '\0';
 }
 
 /* Called for each name in a directory that is not left out; false ends it. */
@@ -116,9 +175,8 @@ static enum df_status swapped(const char *first, const char *view,
         shown(&b, bytes_of_string(view)), shown(&a, bytes_of_string(first)));
 }
 
-/* One argument behind VIEW, which is there. */
-static enum df_status check(enum operands kind, const char *view,
-                            const char *path, struct df_error *err)
+enum df_status operands_check_path(enum operands kind, const char *view,
+                                   const char *path, struct df_error *err)
 {
     const char *wanted = kind == OPERANDS_BATCHES ? "batches" : "documents";
     struct shown a;
@@ -130,7 +188,7 @@ static enum df_status check(enum operands kind, const char *view,
                          "'%s' is a view: name a directory of %s", a.text,
                          wanted);
     }
-    if (lies_within(view, path)) {
+    if (view != NULL && lies_within(view, path)) {
         return error_set(err, DF_USAGE,
                          "the view '%s' lies within '%s': name a directory "
                          "that holds %s alone",
@@ -160,8 +218,34 @@ enum df_status operands_check(enum operands kind, char *const *argv, int argc,
         if (!first_is_view && operands_is_view(argv[i])) {
             status = swapped(argv[0], argv[i], err);
         } else if (first_is_view && kind != OPERANDS_WORDS) {
-            status = check(kind, argv[0], argv[i], err);
+            status = operands_check_path(kind, argv[0], argv[i], err);
         }
     }
     return status;
+}
+
+enum df_status operands_check_output(const char *path, char *const *batches,
+                                     int count, struct df_error *err)
+{
+    char place[PATH_MAX];
+    struct shown a;
+    struct shown b;
+
+    (void)shown(&a, bytes_of_string(path));
+    if (operands_is_view(path)) {
+        return error_set(err, DF_USAGE,
+                         "'%s' is a view: name a directory of its own for "
+                         "what is written",
+                         a.text);
+    }
+    for (int i = 0; i < count; i++) {
+        if (below(batches[i], path, place) != NULL) {
+            return error_set(err, DF_USAGE,
+                             "'%s' lies within '%s', where it would be read "
+                             "as part of the batches: name a directory "
+                             "elsewhere",
+                             a.text, shown(&b, bytes_of_string(batches[i])));
+        }
+    }
+    return DF_OK;
 }

@@ -24,6 +24,18 @@ enum operands {
 enum df_status operands_check(enum operands kind, char *const *argv, int argc,
                               struct df_error *err) DF_MUST_CHECK;
 
+/* The same for one path, of an option for instance. view is NULL where there
+ * is none, and need not be there yet. */
+enum df_status operands_check_path(enum operands kind, const char *view,
+                                   const char *path,
+                                   struct df_error *err) DF_MUST_CHECK;
+
+/* DF_USAGE where a directory that is to be written to is a view, or lies among
+ * batches that are read. */
+enum df_status operands_check_output(const char *path, char *const *batches,
+                                     int count,
+                                     struct df_error *err) DF_MUST_CHECK;
+
 /* Whether a directory is a view: its file `current` says so. */
 bool operands_is_view(const char *directory);
 

@@ -68,7 +68,7 @@ static enum df_status rebuild(struct invocation *in, const void *given,
     enum df_status status = DF_OK;
 
     if (in->argc == 1) {
-        status = opened_documents(o, ways, &base, err);
+        status = opened_documents(o, in->argv[0], ways, &base, err);
         dir = (const char *)base.data;
     }
     if (status == DF_OK) {

@@ -1,6 +1,7 @@
 /* deltafold run: batches into the view, each exactly once. */
 #include "cli/entry.h"
 #include "cli/human.h"
+#include "cli/operands.h"
 #include "cli/writer.h"
 
 enum {
@@ -442,8 +443,15 @@ static enum df_status apply(struct invocation *in, const void *given,
                            .form = o->spec.form,
                            .json = run->json,
                            .verbose = w->resources.verbose };
-    enum df_status status;
+    enum df_status status = DF_OK;
 
+    if (run->outcomes != NULL) {
+        status = operands_check_output(run->outcomes, in->argv + 1,
+                                       in->argc - 1, err);
+    }
+    if (status != DF_OK) {
+        return status;
+    }
     set_engine(run, &w->engine);
     notice_recovered(o, &w->progress);
     status = engine_run(o->view, &o->spec, (const char *const *)in->argv + 1,

@@ -3,6 +3,7 @@
 #include "cli/format.h"
 #include "cli/human.h"
 #include "cli/opened.h"
+#include "cli/operands.h"
 #include "cli/resources.h"
 
 struct verify {
@@ -203,7 +204,7 @@ static enum df_status compare_named(struct invocation *in,
     enum df_status status = DF_OK;
 
     if (dir == NULL) {
-        status = opened_documents(o, ways, &base, err);
+        status = opened_documents(o, in->argv[0], ways, &base, err);
         dir = (const char *)base.data;
     }
     if (status == DF_OK) {
@@ -227,6 +228,10 @@ static enum df_status run(struct invocation *in, struct df_error *err)
         status = error_set(err, DF_USAGE,
                            "either DIR or --deltas=DIR, not both: see "
                            "'deltafold verify --help'");
+    }
+    if (status == DF_OK && verify.deltas != NULL) {
+        status = operands_check_path(OPERANDS_BATCHES, in->argv[0],
+                                     verify.deltas, err);
     }
     if (status == DF_OK) {
         status = parse_sample(verify.sample, &sample, err);
