@@ -17,9 +17,9 @@ static size_t digits_from(struct bytes b, size_t at)
     return n;
 }
 
-/* The exponent at `at`, if there is one: its length; 0 where there is none,
- * which the caller has to judge. */
-static size_t scan_exponent(struct bytes b, size_t at,
+/* The exponent at `at`: its length. *is_long where, with the point moved to
+ * behind the first digit, it may have one digit more. */
+static size_t scan_exponent(struct bytes b, size_t at, bool *is_long,
                             enum number_result *result)
 {
     size_t i = at + 1;
@@ -38,14 +38,16 @@ static size_t scan_exponent(struct bytes b, size_t at,
     } else if (n - zeros > NUMBER_EXPONENT_DIGITS) {
         *result = NUMBER_HUGE_EXPONENT;
     }
+    *is_long = n - zeros == NUMBER_EXPONENT_DIGITS;
     return i + n - at;
 }
 
-size_t number_scan(struct bytes b, enum number_result *result)
+static size_t scan(struct bytes b, bool *is_long, enum number_result *result)
 {
     size_t i = b.len > 0 && b.data[0] == '-' ? 1 : 0;
     size_t whole = digits_from(b, i);
 
+    *is_long = false;
     *result = NUMBER_OK;
     if (whole == 0 || (whole > 1 && b.data[i] == '0')) {
         *result = NUMBER_BAD;
@@ -62,7 +64,7 @@ size_t number_scan(struct bytes b, enum number_result *result)
         i += 1 + fraction;
     }
     if (i < b.len && (b.data[i] | 0x20) == 'e') {
-        i += scan_exponent(b, i, result);
+        i += scan_exponent(b, i, is_long, result);
     }
     return *result == NUMBER_OK ? i : 0;
 }
@@ -97,18 +99,19 @@ static bool counts(uint8_t c)
     return c >= '1' && c <= '9';
 }
 
-enum number_result number_parse(struct bytes literal, struct number *n)
+/* The exponent that the canonical form has, of one digit before the point. */
+static bool is_huge(int64_t exponent)
 {
-    enum number_result result;
-    size_t end;
-    size_t begin;
+    return exponent > NUMBER_EXPONENT_MAX || exponent < -NUMBER_EXPONENT_MAX;
+}
+
+/* A literal that has been scanned. */
+static enum number_result take_apart(struct bytes literal, struct number *n)
+{
+    size_t begin = literal.data[0] == '-' ? 1 : 0;
+    size_t end = mantissa_end(literal);
     size_t point;
 
-    if (number_scan(literal, &result) != literal.len || result != NUMBER_OK) {
-        return result == NUMBER_OK ? NUMBER_BAD : result;
-    }
-    begin = literal.data[0] == '-' ? 1 : 0;
-    end = mantissa_end(literal);
     *n = (struct number){ .literal = literal.data, .is_negative = begin == 1 };
     point = begin + digits_from(literal, begin);
     n->first = begin;
@@ -129,7 +132,31 @@ enum number_result number_parse(struct bytes literal, struct number *n)
     if (end < literal.len) {
         n->point += exponent_at(literal, end);
     }
-    return NUMBER_OK;
+    return is_huge(n->point - 1) ? NUMBER_HUGE_EXPONENT : NUMBER_OK;
+}
+
+size_t number_scan(struct bytes b, enum number_result *result)
+{
+    struct number n;
+    bool is_long;
+    size_t len = scan(b, &is_long, result);
+
+    if (len > 0 && is_long) {
+        *result = take_apart(bytes_of(b.data, len), &n);
+    }
+    return *result == NUMBER_OK ? len : 0;
+}
+
+enum number_result number_parse(struct bytes literal, struct number *n)
+{
+    enum number_result result;
+    bool is_long;
+
+    if (scan(literal, &is_long, &result) != literal.len ||
+        result != NUMBER_OK) {
+        return result == NUMBER_OK ? NUMBER_BAD : result;
+    }
+    return take_apart(literal, n);
 }
 
 /* ---- the canonical form ---- */

@@ -7,10 +7,12 @@
 
 #include "base/bytes.h"
 
-/* Digits of an exponent, leading zeros left out: what the sum of an exponent
- * and a length needs fits in 64 bits by far. No measured quantity comes near;
- * a longer one is an attack or an error. */
+/* Digits of an exponent, leading zeros left out, as it is written and as the
+ * canonical form has it: what the sum of an exponent and a length needs fits
+ * in 64 bits by far. No measured quantity comes near; a longer one is an
+ * attack or an error. */
 enum { NUMBER_EXPONENT_DIGITS = 18 };
+#define NUMBER_EXPONENT_MAX INT64_C(999999999999999999)
 
 enum number_result { NUMBER_OK, NUMBER_BAD, NUMBER_HUGE_EXPONENT };
 

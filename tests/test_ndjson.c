@@ -138,6 +138,12 @@ static const char *const text_cases[][2] = {
       "!20 two members of the same name" },
     { "[1e1000000000000000000]",
       "!1 a number whose exponent has more than 18 digits" },
+    { "[1e999999999999999999]", "[1e+999999999999999999]" },
+    { "[0.01e-999999999999999997]", "[1e-999999999999999999]" },
+    { "[10e999999999999999999]",
+      "!1 a number whose exponent has more than 18 digits" },
+    { "[0.1e-999999999999999999]",
+      "!1 a number whose exponent has more than 18 digits" },
 };
 
 static void texts(void **state)
