@@ -133,7 +133,8 @@ struct df_record {
  * and 2^53 + 1 differ. Plain ("0.000015", "100") where the decimal point is
  * at most 21 places behind or 5 before the first digit, else "1.5e+30".
  * Returns its length; out has DF_NUMBER_ROOM(len) bytes. Returns 0 where the
- * literal is no number, or its exponent has more than 18 digits.
+ * literal is no number, or its exponent has more than 18 digits, as it is
+ * written or in that form.
  */
 #define DF_NUMBER_ROOM(len) ((len) + 32)
 DF_PUBLIC size_t df_number_canonical(const uint8_t *literal, size_t len,
