@@ -44,16 +44,12 @@ size_t spelling_distance(const char *a, const char *b)
     return rows[a_len % 3][b_len];
 }
 
-bool spelling_similar(const char *a, const char *b)
-{
-    return spelling_distance(a, b) <= (strlen(b) < 5 ? 1 : 2);
-}
-
 void spelling_look(struct spelling *near, const char *given, const char *name)
 {
     size_t distance = spelling_distance(given, name);
+    size_t tolerated = strlen(name) < 5 ? 1 : 2;
 
-    if (spelling_similar(given, name) &&
+    if (distance <= tolerated &&
         (near->name == NULL || distance < near->distance)) {
         *near = (struct spelling){ name, distance };
     }

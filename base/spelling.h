@@ -7,17 +7,14 @@
 #ifndef BASE_SPELLING_H
 #define BASE_SPELLING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* How many bytes must be inserted, deleted, replaced or swapped with their
  * neighbour to make b of a. */
 size_t spelling_distance(const char *a, const char *b);
 
-/* Whether b is near enough to a to be what was meant. */
-bool spelling_similar(const char *a, const char *b);
-
-/* The nearest of those that were looked at, the first of several. */
+/* The nearest of those that were looked at, the first of several; far ones are
+ * passed over. */
 struct spelling {
     const char *name;
     size_t distance;
