@@ -17,9 +17,8 @@ static size_t digits_from(struct bytes b, size_t at)
     return n;
 }
 
-/* The exponent at `at`: its length. *is_long where, with the point moved to
- * behind the first digit, it may have one digit more. */
-static size_t scan_exponent(struct bytes b, size_t at, bool *is_long,
+/* The exponent at `at`: its length. */
+static size_t scan_exponent(struct bytes b, size_t at,
                             enum number_result *result)
 {
     size_t i = at + 1;
@@ -38,16 +37,14 @@ static size_t scan_exponent(struct bytes b, size_t at, bool *is_long,
     } else if (n - zeros > NUMBER_EXPONENT_DIGITS) {
         *result = NUMBER_HUGE_EXPONENT;
     }
-    *is_long = n - zeros == NUMBER_EXPONENT_DIGITS;
     return i + n - at;
 }
 
-static size_t scan(struct bytes b, bool *is_long, enum number_result *result)
+static size_t scan(struct bytes b, enum number_result *result)
 {
     size_t i = b.len > 0 && b.data[0] == '-' ? 1 : 0;
     size_t whole = digits_from(b, i);
 
-    *is_long = false;
     *result = NUMBER_OK;
     if (whole == 0 || (whole > 1 && b.data[i] == '0')) {
         *result = NUMBER_BAD;
@@ -64,7 +61,7 @@ static size_t scan(struct bytes b, bool *is_long, enum number_result *result)
         i += 1 + fraction;
     }
     if (i < b.len && (b.data[i] | 0x20) == 'e') {
-        i += scan_exponent(b, i, is_long, result);
+        i += scan_exponent(b, i, result);
     }
     return *result == NUMBER_OK ? i : 0;
 }
@@ -138,10 +135,10 @@ static enum number_result take_apart(struct bytes literal, struct number *n)
 size_t number_scan(struct bytes b, enum number_result *result)
 {
     struct number n;
-    bool is_long;
-    size_t len = scan(b, &is_long, result);
+    size_t len = scan(b, result);
 
-    if (len > 0 && is_long) {
+    /* No exponent of a shorter literal comes near to having too many. */
+    if (len > NUMBER_EXPONENT_DIGITS) {
         *result = take_apart(bytes_of(b.data, len), &n);
     }
     return *result == NUMBER_OK ? len : 0;
@@ -150,10 +147,8 @@ size_t number_scan(struct bytes b, enum number_result *result)
 enum number_result number_parse(struct bytes literal, struct number *n)
 {
     enum number_result result;
-    bool is_long;
 
-    if (scan(literal, &is_long, &result) != literal.len ||
-        result != NUMBER_OK) {
+    if (scan(literal, &result) != literal.len || result != NUMBER_OK) {
         return result == NUMBER_OK ? NUMBER_BAD : result;
     }
     return take_apart(literal, n);
