@@ -85,10 +85,8 @@ static void add_short(struct combine *c, const struct df_key *key,
         break;
     case HOT_COLD:
         cold = next_cold(c, hot_tag(hash));
+        cold->key = hot_table_key(k, key->len, hash);
         cold->key.data = key->data;
-        cold->key.low = k.low ^ table_salt_low;
-        cold->key.high = k.high ^ table_salt_high;
-        cold->key.len = (uint32_t)key->len;
         cold->count = c->sign;
         break;
     case HOT_REPLACED:

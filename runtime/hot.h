@@ -141,16 +141,21 @@ static inline bool hot_hit(const struct hot *h, struct hot_key k, size_t len,
     return false;
 }
 
+/* The key as the table has it; data is not set. */
+static inline struct table_key hot_table_key(struct hot_key k, size_t len,
+                                             uint64_t hash)
+{
+    return (struct table_key){ .low = k.low ^ table_salt_low,
+                               .high = k.high ^ table_salt_high,
+                               .len = (uint32_t)len,
+                               .tag = hot_tag(hash) };
+}
+
 /* What a place holds leaves it; false: nothing that counts. */
 static inline bool hot_leave(struct hot_entry *e, struct hot_out *out)
 {
-    *out = (struct hot_out){
-        .key = { .low = e->key.low ^ table_salt_low,
-                 .high = e->key.high ^ table_salt_high,
-                 .len = e->len,
-                 .tag = hot_tag(hot_hash(e->key, e->len)) },
-        .count = e->count,
-    };
+    out->key = hot_table_key(e->key, e->len, hot_hash(e->key, e->len));
+    out->count = e->count;
     e->len = 0;
     return out->key.len > 0 && out->count != 0;
 }
