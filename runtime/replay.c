@@ -11,6 +11,7 @@ struct replay {
     struct snapshot *ledger; /* of the view that is verified */
     const struct jobspec *job;
     struct engine_options options;
+    const char *dir; /* where the batches are */
     struct batch_list batches;
     char *path; /* of the view made here */
     struct view *view;
@@ -40,14 +41,22 @@ static enum df_status make_view(struct replay *r, const struct view *like,
 
 /* ---- one batch ---- */
 
-static const char *find_batch(const struct replay *r, struct bytes name)
+enum df_status replay_find(const struct batch_list *list, const char *dir,
+                           const struct ledger_entry *e, const char **path,
+                           struct df_error *err)
 {
-    for (size_t i = 0; i < r->batches.count; i++) {
-        if (bytes_equal(bytes_of_string(r->batches.names[i]), name)) {
-            return r->batches.paths[i];
+    struct shown name;
+    struct shown place;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (bytes_equal(bytes_of_string(list->names[i]), e->name)) {
+            *path = list->paths[i];
+            return DF_OK;
         }
     }
-    return NULL;
+    return error_set(
+        err, DF_INPUT, "batch '%s': was applied but is not under '%s'",
+        shown(&name, e->name), shown(&place, bytes_of_string(dir)));
 }
 
 static enum df_status compare_entries(const struct ledger_entry *e,
@@ -100,17 +109,13 @@ static enum df_status apply_entry(struct replay *r,
                                   const struct ledger_entry *e,
                                   struct df_error *err)
 {
-    const char *path = find_batch(r, e->name);
+    const char *path;
     struct batch batch;
-    struct shown name;
-    enum df_status status;
+    enum df_status status = replay_find(&r->batches, r->dir, e, &path, err);
 
-    if (path == NULL) {
-        return error_set(err, DF_INPUT,
-                         "batch '%s': was applied but is not there",
-                         shown(&name, e->name));
+    if (status == DF_OK) {
+        status = batch_scan(&batch, path, crew_threads(&r->options), err);
     }
-    status = batch_scan(&batch, path, crew_threads(&r->options), err);
     if (status == DF_OK) {
         status = apply_batch(r, e, &batch, err);
         batch_fini(&batch);
@@ -164,6 +169,7 @@ enum df_status replay_open(struct replay **out, struct view *view,
     r->ledger = snapshot;
     r->job = job;
     r->options = *options;
+    r->dir = dir;
     r->options.outcomes = NULL;
     r->options.allow_repeat = true;
     r->options.method = INSTALL_INCREMENT;

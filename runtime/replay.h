@@ -15,6 +15,12 @@
 
 #include "runtime/engine.h"
 
+/* Where the batch of an entry lies among those under dir; DF_INPUT, naming
+ * both, if nowhere. */
+enum df_status replay_find(const struct batch_list *list, const char *dir,
+                           const struct ledger_entry *e, const char **path,
+                           struct df_error *err) DF_MUST_CHECK;
+
 struct replay;
 enum df_status replay_open(struct replay **out, struct view *view,
                            struct snapshot *snapshot,

@@ -97,26 +97,13 @@ static enum df_status map_applied(struct verification *v,
     return status;
 }
 
-/* Where the batch of an entry lies under the directory; NULL if nowhere. */
-static const char *find_batch(const struct batch_list *list, struct bytes name)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (bytes_equal(bytes_of_string(list->names[i]), name)) {
-            return list->paths[i];
-        }
-    }
-    return NULL;
-}
-
 static enum df_status map_entry(struct verification *v,
                                 const struct batch_list *list, const char *dir,
                                 const struct ledger_entry *e,
                                 struct df_error *err)
 {
-    const char *path = find_batch(list, e->name);
+    const char *path;
     struct batch batch;
-    struct shown name;
-    struct shown place;
     enum df_status status;
 
     if (e->kind == LEDGER_REBUILD) {
@@ -125,12 +112,10 @@ static enum df_status map_entry(struct verification *v,
                          "alone do not give it: verify it against a "
                          "directory of documents");
     }
-    if (path == NULL) {
-        return error_set(
-            err, DF_INPUT, "batch '%s': was applied but is not under '%s'",
-            shown(&name, e->name), shown(&place, bytes_of_string(dir)));
+    status = replay_find(list, dir, e, &path, err);
+    if (status == DF_OK) {
+        status = batch_scan(&batch, path, crew_threads(v->options), err);
     }
-    status = batch_scan(&batch, path, crew_threads(v->options), err);
     if (status == DF_OK) {
         status = map_applied(v, e, &batch, err);
         batch_fini(&batch);
