@@ -77,7 +77,7 @@ static enum df_status take_time(struct bench *b,
     }
     sample->method = m->method;
     begun = clock_us();
-    status = m == &methods[0]
+    status = m->method == INSTALL_REBUILD && !m->of_base
                  ? site_rebuild(s, s->work, &entry, b->err)
                  : site_fold(s, s->work, m->method, &sample->method, b->err);
     sample->us = (double)(clock_us() - begun);

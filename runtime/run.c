@@ -39,20 +39,27 @@ static void tell(const struct run *r, struct engine_report report)
     r->report(r->ctx, &report);
 }
 
+/* What became of a batch; the caller adds what else there is to say. */
+static struct engine_report report_of(enum engine_outcome outcome,
+                                      const struct batch *batch)
+{
+    return (struct engine_report){ .outcome = outcome,
+                                   .name = batch->name,
+                                   .batch = batch,
+                                   .notices = batch->notices,
+                                   .notice_count = batch->notice_count };
+}
+
 static void report_batch(const struct run *r, enum engine_outcome outcome,
                          const struct batch *batch,
                          const struct ledger_entry *entry,
                          const char *quarantine)
 {
-    tell(r, (struct engine_report){
-                .outcome = outcome,
-                .name = batch->name,
-                .batch = batch,
-                .notices = batch->notices,
-                .notice_count = batch->notice_count,
-                .entry = entry,
-                .quarantine = quarantine,
-            });
+    struct engine_report report = report_of(outcome, batch);
+
+    report.entry = entry;
+    report.quarantine = quarantine;
+    tell(r, report);
 }
 
 /* The batch is safe; now runs that are deferred are put in order. Without
@@ -148,15 +155,11 @@ static enum df_status try_dry(const struct run *r, struct snapshot *s,
                                 &known, r->err);
     }
     if (status == DF_OK) {
+        struct engine_report report = report_of(ENGINE_WOULD_APPLY, batch);
+
         report_remark(r, batch, base);
-        tell(r, (struct engine_report){
-                    .outcome = ENGINE_WOULD_APPLY,
-                    .name = batch->name,
-                    .batch = batch,
-                    .notices = batch->notices,
-                    .notice_count = batch->notice_count,
-                    .forecast = known ? &forecast : NULL,
-                });
+        report.forecast = known ? &forecast : NULL;
+        tell(r, report);
     }
     return status;
 }
