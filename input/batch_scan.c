@@ -26,7 +26,6 @@ struct found {
     struct batch_notice *notices;
     size_t notice_count;
     size_t notice_capacity;
-    bool has_section[2]; /* by enum batch_section */
     bool has_manifest;
     bool has_marker;
 };
@@ -37,6 +36,7 @@ struct scan {
     struct pool *pool; /* the batch's */
     unsigned threads;
     struct found found[WALK_LANES_MAX]; /* by thread */
+    bool has_section[2];                /* by enum batch_section */
     enum batch_section section;         /* of the files that are found now */
     size_t id_begin;                    /* where ids begin in their paths */
     bool is_tree;
@@ -136,7 +136,7 @@ static enum df_status visit_top(void *ctx, const struct walk_entry *entry,
 
     for (int i = BATCH_DELETED; i <= BATCH_INSERTED; i++) {
         if (strcmp(name, section_name((enum batch_section)i)) == 0) {
-            f->has_section[i] = true;
+            f->scan->has_section[i] = true;
             return entry->kind == WALK_DIRECTORY
                        ? DF_OK
                        : refuse_kind(f, entry, "a directory", err);
@@ -192,7 +192,7 @@ static enum df_status scan_sections(struct scan *s, struct df_error *err)
 
         s->section = (enum batch_section)i;
         s->id_begin = strlen(name) + 1;
-        if (status == DF_OK && top->has_section[i]) {
+        if (status == DF_OK && s->has_section[i]) {
             status = scan_below(s, name, err);
         }
     }

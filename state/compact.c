@@ -19,22 +19,18 @@
 #include "state/inbox.h"
 
 enum {
-    TIER = COMPACT_TIER,
-    LEVEL_0 = COMPACT_LEVEL_0,
-    MERGE_PART = COMPACT_MERGE_PART,
     TERMS_MANY = OVERLAY_MAX / 2, /* runs */
-    TEAM_BYTES = 2 << 20,         /* work for a second thread: some 20 ms */
-    CHUNK = COMPACT_CHUNK
+    TEAM_BYTES = 2 << 20          /* work for a second thread: some 20 ms */
 };
 
-size_t compact_chunk_bytes = CHUNK;
-static size_t level_bytes = LEVEL_0;
+size_t compact_chunk_bytes = COMPACT_CHUNK;
+static size_t level_bytes = COMPACT_LEVEL_0;
 static size_t team_bytes = TEAM_BYTES;
 
 void compact_set_scale(size_t bytes)
 {
-    compact_chunk_bytes = bytes == 0 ? CHUNK : bytes;
-    level_bytes = bytes == 0 ? LEVEL_0 : bytes;
+    compact_chunk_bytes = bytes == 0 ? COMPACT_CHUNK : bytes;
+    level_bytes = bytes == 0 ? COMPACT_LEVEL_0 : bytes;
     team_bytes = bytes == 0 ? TEAM_BYTES : bytes;
     cost_set_due_min((double)bytes);
 }
@@ -95,7 +91,7 @@ static unsigned level_of(uint64_t bytes)
 {
     unsigned level = 0;
 
-    for (; bytes > level_bytes; bytes /= TIER) {
+    for (; bytes > level_bytes; bytes /= COMPACT_TIER) {
         level++;
     }
     return level;
@@ -115,15 +111,17 @@ static size_t merge_from(const struct shard_compact *c)
 
         while (from > c->overlay.folding &&
                level_of(c->stored[from - 1]) <= level &&
-               (many || bytes + c->stored[from - 1] <= c->due / MERGE_PART)) {
+               (many ||
+                bytes + c->stored[from - 1] <= c->due / COMPACT_MERGE_PART)) {
             bytes += c->stored[--from];
         }
-        if (count - from >= TIER) {
+        if (count - from >= COMPACT_TIER) {
             return from;
         }
     }
-    return many && count - c->overlay.folding >= TIER ? c->overlay.folding
-                                                      : count;
+    return many && count - c->overlay.folding >= COMPACT_TIER
+               ? c->overlay.folding
+               : count;
 }
 
 static bool is_time_to_fold(const struct shard_compact *c)

@@ -70,6 +70,12 @@ struct parts {
     double written; /* pages, while their shard commits */
 };
 
+/* A view whose shards were not counted has one. */
+static double shards_of(const struct cost_features *f)
+{
+    return f->shards > 0 ? f->shards : 1;
+}
+
 /* How often so many shards are each one's turn. */
 static double turns(unsigned shards, unsigned lanes)
 {
@@ -142,10 +148,9 @@ static double us_with(const struct cost_features *f, const struct parts *p,
                       double rounds, double syncs, unsigned lanes)
 {
     double each = lanes > 1 ? COMMIT_US + stall_us : COMMIT_US;
-    double shards = f->shards > 0 ? f->shards : 1;
 
     return each * (rounds + syncs) + p->work / lanes +
-           p->written * rounds / shards;
+           p->written * rounds / shards_of(f);
 }
 
 static double install_us(const struct cost_features *f, enum install_method m,
@@ -280,7 +285,7 @@ struct cost_choice cost_predict(const struct cost_features *f,
 /* Bytes of an overlay that is due, all shards together. */
 static double due_bytes(const struct cost_features *f)
 {
-    double shards = f->shards > 0 ? f->shards : 1;
+    double shards = shards_of(f);
 
     return shards * cost_due_bytes(f->leaf_pages / shards, f->page_size);
 }
@@ -341,7 +346,7 @@ static double stored_bytes(const struct cost_features *f)
  * is due (compact.h). */
 static double merges(const struct cost_features *f, double bytes)
 {
-    double least = (double)COMPACT_LEVEL_0 * (f->shards > 0 ? f->shards : 1);
+    double least = (double)COMPACT_LEVEL_0 * shards_of(f);
     double from = bytes > least ? bytes : least;
     double levels =
         log(due_bytes(f) / COMPACT_MERGE_PART / from) / log(COMPACT_TIER);
