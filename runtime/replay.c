@@ -109,7 +109,7 @@ static enum df_status apply_entry(struct replay *r,
                                   const struct ledger_entry *e,
                                   struct df_error *err)
 {
-    const char *path;
+    const char *path = NULL;
     struct batch batch;
     enum df_status status = replay_find(&r->batches, r->dir, e, &path, err);
 
