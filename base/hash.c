@@ -1,9 +1,9 @@
 #include "base/hash.h"
 
-#include <stdlib.h>
-
-#define XXH_INLINE_ALL
+#define XXH_INLINE_ALL /* most keys are short: no call */
 #include <xxhash.h>
+
+#include "base/hash_long.h"
 
 uint64_t hash64(struct bytes b)
 {
@@ -12,8 +12,12 @@ uint64_t hash64(struct bytes b)
 
 struct hash128 hash128(struct bytes b, uint64_t seed)
 {
-    XXH128_hash_t h = XXH3_128bits_withSeed(b.data, b.len, seed);
+    XXH128_hash_t h;
 
+    if (b.len > HASH_SHORT_MAX) {
+        return hash128_long(b, seed);
+    }
+    h = XXH3_128bits_withSeed(b.data, b.len, seed);
     return (struct hash128){ .high = h.high64, .low = h.low64 };
 }
 
@@ -29,45 +33,6 @@ const char *hash128_text(char out[HASH128_TEXT], struct hash128 h)
     }
     out[HASH128_TEXT - 1] = '\0';
     return out;
-}
-
-struct hash_stream {
-    XXH3_state_t state;
-};
-
-bool hash_stream_open(struct hash_stream **s)
-{
-    /* The state wants more alignment than malloc gives. */
-    size_t size = (sizeof(struct hash_stream) + 63) & ~(size_t)63;
-
-    *s = aligned_alloc(64, size);
-    if (*s == NULL) {
-        return false;
-    }
-    hash_stream_reset(*s);
-    return true;
-}
-
-void hash_stream_close(struct hash_stream *s)
-{
-    free(s);
-}
-
-void hash_stream_reset(struct hash_stream *s)
-{
-    (void)XXH3_128bits_reset(&s->state);
-}
-
-void hash_stream_add(struct hash_stream *s, struct bytes b)
-{
-    (void)XXH3_128bits_update(&s->state, b.data, b.len);
-}
-
-struct hash128 hash_stream_end(const struct hash_stream *s)
-{
-    XXH128_hash_t h = XXH3_128bits_digest(&s->state);
-
-    return (struct hash128){ .high = h.high64, .low = h.low64 };
 }
 
 /* A digest as one number; a GNU extension that gcc and clang both have. */

@@ -18,12 +18,6 @@ enum {
     COMBINE_COLD = 256 /* the same for cold keys */
 };
 
-/* What is to be added to the table. */
-struct combine_cold {
-    struct table_key key;
-    int64_t count;
-};
-
 /* One way to count keys, by what the processor can. */
 struct combine_path {
     const char *name;
@@ -53,8 +47,9 @@ struct combine {
     bool is_sorted;        /* begin and part_bytes say something */
     struct df_error error; /* goes with emitter.status */
     struct table_key batch[COMBINE_BATCH];
-    struct combine_cold cold[COMBINE_COLD]; /* on their way to the table */
+    struct hot_out cold[COMBINE_COLD]; /* on their way to the table */
     size_t cold_count;
+    bool cold_borrows; /* some lie in the list of keys that is at work */
     int64_t negated[DF_COMPONENTS_MAX]; /* a pair's values, deleted */
 };
 

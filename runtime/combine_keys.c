@@ -24,6 +24,20 @@ static void add_key(struct combine *c, const struct df_key *key)
 
 /* ---- cold keys ---- */
 
+/* Adds to a row that is there already: most of them. */
+static inline bool add_known(struct combine *c, const struct hot_out *cold)
+{
+    struct table_slot *slot = table_find(&c->table, &cold->key);
+    int64_t sum;
+
+    if (table_is_free(slot) ||
+        __builtin_add_overflow(slot->value, cold->count, &sum)) {
+        return false;
+    }
+    slot->value = sum;
+    return true;
+}
+
 /* Adds the cold keys to the table: the slots have been sent for, now the
  * records are. */
 static void drain_cold(struct combine *c)
@@ -31,77 +45,51 @@ static void drain_cold(struct combine *c)
     size_t n = c->cold_count;
 
     c->cold_count = 0;
+    c->cold_borrows = false;
     for (size_t i = 0; i < n; i++) {
         table_prefetch_record(&c->table, &c->cold[i].key);
     }
     for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
         const struct table_key *k = &c->cold[i].key;
 
-        combine_add_stored(c, k, bytes_of(k->data, k->len), &c->cold[i].count);
+        if (!add_known(c, &c->cold[i])) {
+            combine_add_stored(c, k, bytes_of(k->data, k->len),
+                               &c->cold[i].count);
+        }
     }
 }
 
-/* The next cold key, its slot sent for: the caller fills in what is left. */
-static inline struct combine_cold *next_cold(struct combine *c, uint32_t tag)
+/* The cold key that has been filled in is one of them; its slot is sent
+ * for. */
+static inline void take_cold(struct combine *c)
 {
-    struct combine_cold *cold = &c->cold[c->cold_count++];
+    const struct hot_out *cold = &c->cold[c->cold_count++];
 
-    cold->key.tag = tag;
     __builtin_prefetch(table_home(&c->table, &cold->key), 1);
-    return cold;
 }
 
 static void add_long(struct combine *c, const struct df_key *key)
 {
-    struct table_key k;
-    struct combine_cold *cold;
+    struct hot_out *cold = &c->cold[c->cold_count];
 
-    table_key(&k, key->data, key->len);
-    cold = next_cold(c, k.tag);
-    cold->key = k;
+    table_key(&cold->key, key->data, key->len);
     cold->count = c->sign;
-}
-
-/* A key that leaves its hot place brings its bytes along. */
-static void add_replaced(struct combine *c, const struct hot_out *out)
-{
-    struct combine_cold *cold = next_cold(c, out->key.tag);
-
-    cold->key = out->key;
-    cold->key.data = (const uint8_t *)&cold->key.low;
-    cold->count = out->count;
+    c->cold_borrows = true;
+    take_cold(c);
 }
 
 /* ---- hot keys ---- */
 
-static void add_short(struct combine *c, const struct df_key *key,
-                      struct hot_key k, uint64_t hash)
-{
-    struct hot_out out;
-    struct combine_cold *cold;
-
-    switch (hot_miss(&c->hot, k, key->len, hash, c->sign, &out)) {
-    case HOT_COUNTED:
-        break;
-    case HOT_COLD:
-        cold = next_cold(c, hot_tag(hash));
-        cold->key = hot_table_key(k, key->len, hash);
-        cold->key.data = key->data;
-        cold->count = c->sign;
-        break;
-    case HOT_REPLACED:
-        add_replaced(c, &out);
-        break;
-    }
-}
-
 /* A key that is not in its place. Not inline: the loop that comes here now
- * and then has more use for the registers. */
+ * and then has more use for the registers; and two words, not a struct, which
+ * gcc would put into memory and read back. */
 static __attribute__((noinline)) void add_missed(struct combine *c,
                                                  const struct df_key *key,
-                                                 struct hot_key k,
+                                                 uint64_t low, uint64_t high,
                                                  uint64_t hash)
 {
+    struct hot_key k = { low, high };
+
     if (c->emitter.status != DF_OK) {
         return;
     }
@@ -114,8 +102,9 @@ static __attribute__((noinline)) void add_missed(struct combine *c,
     }
     if (key->len > HOT_KEY_MAX) {
         add_long(c, key);
-    } else {
-        add_short(c, key, k, hash);
+    } else if (hot_miss(&c->hot, k, key->len, hash, c->sign,
+                        &c->cold[c->cold_count])) {
+        take_cold(c);
     }
 }
 
@@ -161,7 +150,7 @@ static inline __attribute__((always_inline)) void count_keys(
         uint64_t hash = hot_hash(k, key->len);
 
         if (!hot_hit(&hot, k, key->len, hash, sign)) {
-            add_missed(c, key, k, hash);
+            add_missed(c, key, k.low, k.high, hash);
         }
     }
 }
@@ -228,7 +217,9 @@ static void emit_keys(struct df_emitter *e, const struct df_key *keys,
     c->stats.pairs += n;
     if (c->plan.sample == 1 && open_hot(c)) {
         c->path->count(c, keys, n);
-        drain_cold(c); /* while the long ones' bytes are there */
+        if (c->cold_borrows) {
+            drain_cold(c); /* while the long ones' bytes are there */
+        }
         return;
     }
     for (size_t i = 0; i < n && c->emitter.status == DF_OK; i++) {
@@ -244,14 +235,15 @@ void combine_keys_init(struct combine *c)
 
 void combine_keys_end(struct combine *c)
 {
-    struct hot_out out;
     size_t at = 0;
 
-    while (c->emitter.status == DF_OK && hot_take(&c->hot, &at, &out)) {
+    drain_cold(c);
+    while (c->emitter.status == DF_OK &&
+           hot_take(&c->hot, &at, &c->cold[c->cold_count])) {
+        take_cold(c);
         if (c->cold_count == COMBINE_COLD) {
             drain_cold(c);
         }
-        add_replaced(c, &out);
     }
     drain_cold(c);
 }

@@ -11,10 +11,9 @@
  *     k = hot_salted(low, high);         16 bytes of a key, zero-padded
  *     hash = hot_hash(k, len);
  *     if (!hot_hit(&h, k, len, hash, 1)) {
- *         switch (hot_miss(&h, k, len, hash, 1, &out)) {
- *         case HOT_COUNTED:  done
- *         case HOT_COLD:     the key is to be counted in the table
- *         case HOT_REPLACED: `out` is, which had its place
+ *         if (hot_miss(&h, k, len, hash, 1, &out)) {
+ *             ... `out` is to be counted in the table: the key itself, or
+ *             the one that had its place ...
  *         }
  *     }
  *     while (hot_take(&h, &at, &out)) ...   what is left, at the end
@@ -68,14 +67,12 @@ struct hot {
     size_t mask;               /* of hashes: the bytes up to a place */
 };
 
-/* A key with a count that is not zero. Its bytes are low and high, where these
- * lie in memory: whoever keeps them sets data. */
+/* A key with a count that is not zero. Its bytes are key.low and key.high,
+ * where these lie in memory. */
 struct hot_out {
     struct table_key key;
     int64_t count;
 };
-
-enum hot_answer { HOT_COUNTED, HOT_COLD, HOT_REPLACED };
 
 /* With the largest number of places, a power of two, in so many bytes. False
  * without memory. */
@@ -141,40 +138,51 @@ static inline bool hot_hit(const struct hot *h, struct hot_key k, size_t len,
     return false;
 }
 
-/* The key as the table has it; data is not set. */
-static inline struct table_key hot_table_key(struct hot_key k, size_t len,
-                                             uint64_t hash)
+/* The key as the table has it. Each field is written where it stays: a struct
+ * that is put together elsewhere is read back, to be copied, before its parts
+ * have arrived in the cache. */
+static inline void hot_put(struct hot_out *out, struct hot_key k, size_t len,
+                           uint64_t hash, int64_t count)
 {
-    return (struct table_key){ .low = k.low ^ table_salt_low,
-                               .high = k.high ^ table_salt_high,
-                               .len = (uint32_t)len,
-                               .tag = hot_tag(hash) };
+    out->key.data = (const uint8_t *)&out->key.low;
+    out->key.low = k.low ^ table_salt_low;
+    out->key.high = k.high ^ table_salt_high;
+    out->key.len = (uint32_t)len;
+    out->key.tag = hot_tag(hash);
+    out->count = count;
 }
 
 /* What a place holds leaves it; false: nothing that counts. */
 static inline bool hot_leave(struct hot_entry *e, struct hot_out *out)
 {
-    out->key = hot_table_key(e->key, e->len, hot_hash(e->key, e->len));
-    out->count = e->count;
+    bool counts = e->len > 0 && e->count != 0;
+
+    if (counts) {
+        hot_put(out, e->key, e->len, hot_hash(e->key, e->len), e->count);
+    }
     e->len = 0;
-    return out->key.len > 0 && out->count != 0;
+    return counts;
 }
 
-/* After hot_hit did not find it: a key of 1 to HOT_KEY_MAX bytes. */
-static inline enum hot_answer hot_miss(const struct hot *h, struct hot_key k,
-                                       size_t len, uint64_t hash, int64_t sign,
-                                       struct hot_out *out)
+/* After hot_hit did not find it: a key of 1 to HOT_KEY_MAX bytes. Whether
+ * `out` is to be counted. */
+static inline bool hot_miss(const struct hot *h, struct hot_key k, size_t len,
+                            uint64_t hash, int64_t sign, struct hot_out *out)
 {
     struct hot_entry *e = hot_place(h, hash);
     bool leaves;
 
     if (e->credit > 0) {
         e->credit--;
-        return HOT_COLD;
+        hot_put(out, k, len, hash, sign);
+        return true;
     }
     leaves = hot_leave(e, out);
-    *e = (struct hot_entry){ .key = k, .count = sign, .len = (uint32_t)len };
-    return leaves ? HOT_REPLACED : HOT_COUNTED;
+    e->key.low = k.low;
+    e->key.high = k.high;
+    e->count = sign;
+    e->len = (uint32_t)len;
+    return leaves;
 }
 
 /* The next that is left, from place *at (0 at first) on; it leaves. */

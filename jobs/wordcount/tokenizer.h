@@ -18,9 +18,9 @@
 enum {
     SEPARATOR_MAX = 4, /* bytes */
     /* Bytes that are tokenized at once, where a separator allows: text,
-     * lowered text, masks and edges of one block fit the second-level
-     * cache with room to spare. */
-    BLOCK_SIZE = 16384,
+     * lowered text, edges and keys of one block fit the first-level cache
+     * and leave most of it to the keys that come all the time. */
+    BLOCK_SIZE = 3072,
     /* The longest block: one stretch as long as a key may be. */
     BLOCK_MAX = DF_KEY_MAX + SEPARATOR_MAX,
     BLOCK_STEPS = (BLOCK_MAX + VECTOR_STEP - 1) / VECTOR_STEP,

@@ -20,9 +20,9 @@
 #include "jobs/wordcount/vector.h"
 
 enum {
-    WORDS_LIST = 2048,   /* keys in a list: long enough to overlap the cache
+    WORDS_LIST = 512,    /* keys in a list: long enough to overlap the cache
                             misses of look-ups, short enough to stay in the
-                            first-level cache */
+                            first-level cache beside what they are made of */
     WORDS_NGRAM_MAX = 8, /* most words of an n-gram */
 };
 
