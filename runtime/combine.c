@@ -151,39 +151,19 @@ static struct bytes head_of(const void *table, uint32_t ref)
     return table_head(table, ref);
 }
 
-/* What a value may add to the bytes of a run, so that no sum of values takes
- * more than what its summands were counted for. */
-static unsigned value_bound(int64_t v)
-{
-    if (v >= INT16_MIN && v <= UINT16_MAX) {
-        return 3;
-    }
-    return v >= INT32_MIN && v <= UINT32_MAX ? 6 : 9;
-}
-
-static uint64_t row_bound(const struct combine *c, const struct row *row)
-{
-    uint64_t bytes = row->head.len + row->tail.len;
-
-    for (unsigned i = 0; i < c->plan.shape.components; i++) {
-        bytes += value_bound(row->values[i]);
-    }
-    return bytes;
-}
-
 /* Sorts what is in the table; fills begin and part_bytes. */
 static struct sort_entry *sort_table(struct combine *c)
 {
     const struct sort_rows rows = { &c->table, head_of };
-    struct sort_entry *entries;
-    size_t n = table_take_entries(&c->table, c->plan.parts, &entries);
+    struct table_entries taken =
+        table_take_entries(&c->table, c->plan.parts, c->part_bytes);
 
-    sort_by_part(entries, n, c->plan.parts, c->begin);
+    sort_by_part(taken.entries, taken.n, c->plan.parts, c->begin, taken.room);
     for (unsigned p = 0; p < c->plan.parts; p++) {
-        sort_by_head(entries + c->begin[p], c->begin[p + 1] - c->begin[p], 0,
-                     &rows);
+        sort_by_head(taken.entries + c->begin[p],
+                     c->begin[p + 1] - c->begin[p], 0, &rows, taken.room);
     }
-    return entries;
+    return taken.entries;
 }
 
 static enum df_status write_part(struct combine *c,
@@ -194,12 +174,10 @@ static enum df_status write_part(struct combine *c,
     struct run_writer *w = NULL;
     enum df_status status;
 
-    segment->bytes = 0;
     status = run_writer_open(&w, c->plan.shape, c->fd, c->file_end, err);
     for (size_t i = 0; i < n && status == DF_OK; i++) {
         struct row row = table_row(&c->table, entries[i].ref);
 
-        segment->bytes += row_bound(c, &row);
         status = run_writer_add(w, &row, err);
     }
     if (status == DF_OK) {
@@ -255,6 +233,7 @@ enum df_status combine_spill(struct combine *c, struct df_error *err)
         if (status != DF_OK) {
             return error_prefix(err, status, "%s", c->spill_directory);
         }
+        segments[p].bytes = c->part_bytes[p];
     }
     c->stats.spills++;
     c->stats.spill_bytes = c->file_end;
@@ -310,7 +289,7 @@ enum df_status combine_sorted_add(struct combine *c, const struct row *row,
     size_t len = row->head.len + row->tail.len;
 
     c->longest = len > c->longest ? len : c->longest;
-    c->sorted_segments[c->sorted_part].bytes += row_bound(c, row);
+    c->sorted_segments[c->sorted_part].bytes += table_row_bound(row, c->plan.shape.components);
     return run_writer_add(c->sorted, row, err);
 }
 
@@ -401,19 +380,6 @@ enum df_status combine_make_room(struct combine *c, size_t size,
 
 /* ---- The end ---- */
 
-static void count_part_bytes(struct combine *c,
-                             const struct sort_entry *entries)
-{
-    for (unsigned p = 0; p < c->plan.parts; p++) {
-        c->part_bytes[p] = 0;
-        for (size_t i = c->begin[p]; i < c->begin[p + 1]; i++) {
-            struct row row = table_row(&c->table, entries[i].ref);
-
-            c->part_bytes[p] += row_bound(c, &row);
-        }
-    }
-}
-
 enum df_status combine_finish(struct combine *c, struct df_error *err)
 {
     enum df_status status;
@@ -426,7 +392,7 @@ enum df_status combine_finish(struct combine *c, struct df_error *err)
     hot_close(&c->hot);
     buf_fini(&c->stored);
     if (c->stats.spills == 0) {
-        count_part_bytes(c, sort_table(c));
+        (void)sort_table(c);
         table_trim(&c->table, c->begin[c->plan.parts]);
         c->is_sorted = true;
         return DF_OK;

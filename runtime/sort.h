@@ -1,8 +1,9 @@
 /*
  * sort.h: references to rows, put in order of partition and head.
  *
- * Sorts in place 16-byte entries that carry the next eight bytes of the
- * head, so that most steps look at nothing else.
+ * Sorts 16-byte entries that carry the next eight bytes of the head, so that
+ * most steps look at nothing else: in place, or faster where there is room for
+ * as many entries again.
  */
 #ifndef RUNTIME_SORT_H
 #define RUNTIME_SORT_H
@@ -31,15 +32,22 @@ static inline uint64_t sort_word(struct bytes head, size_t depth)
     return bytes_word(head, depth);
 }
 
+/* Where entries may lie for a while; what is left there means nothing. With
+ * room for fewer than are to be sorted (none: zeros) it is not used. */
+struct sort_room {
+    struct sort_entry *entries;
+    size_t n;
+};
+
 /* Groups entries by part: those of part p are then begin[p] to
  * begin[p + 1] - 1. */
 void sort_by_part(struct sort_entry *entries, size_t n, unsigned parts,
-                  size_t *begin);
+                  size_t *begin, struct sort_room room);
 
 /* Sorts by head; no two heads may be equal. They agree in the first `depth`
  * bytes, and words are those from there on. */
 void sort_by_head(struct sort_entry *entries, size_t n, size_t depth,
-                  const struct sort_rows *rows);
+                  const struct sort_rows *rows, struct sort_room room);
 
 /* Groups by part, as sort_by_part does, and sorts by word alone within each;
  * entries with one word keep their order. Uses room for n entries; returns

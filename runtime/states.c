@@ -339,7 +339,7 @@ static bool spread(const struct states *s, struct sort_entry *e, size_t n,
     for (size_t i = 0; ok && i < n; i++) {
         ok = shard_of(s, e[i].ref, shards, &e[i].part);
     }
-    sort_by_part(e, n, shards, begin);
+    sort_by_part(e, n, shards, begin, (struct sort_room){ 0 });
     return ok;
 }
 
@@ -380,7 +380,8 @@ struct sort_entry *states_sort(struct states *s, unsigned shards,
         return NULL;
     }
     for (unsigned i = 0; i < shards; i++) {
-        sort_by_head(e + begin[i], begin[i + 1] - begin[i], prefix.len, &rows);
+        sort_by_head(e + begin[i], begin[i + 1] - begin[i], prefix.len, &rows,
+                     (struct sort_room){ 0 });
     }
     return e;
 }

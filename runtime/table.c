@@ -139,11 +139,44 @@ void table_insert(struct table *t, struct table_slot *slot,
     t->used++;
 }
 
-size_t table_take_entries(struct table *t, unsigned parts,
-                          struct sort_entry **entries)
+static unsigned value_bound(int64_t v)
+{
+    if (v >= INT16_MIN && v <= UINT16_MAX) {
+        return 3;
+    }
+    return v >= INT32_MIN && v <= UINT32_MAX ? 6 : 9;
+}
+
+uint64_t table_row_bound(const struct row *row, unsigned components)
+{
+    uint64_t bytes = row->head.len + row->tail.len;
+
+    for (unsigned i = 0; i < components; i++) {
+        bytes += value_bound(row->values[i]);
+    }
+    return bytes;
+}
+
+/* The entry of a slot that is taken. */
+static struct sort_entry entry_of(const struct table *t, uint32_t ref,
+                                  unsigned parts, uint64_t *part_bytes)
+{
+    struct row row = table_row(t, ref);
+    uint64_t hash = (uint64_t)table_record(t, ref)->key_hash << 32;
+    uint32_t part = row_part(hash, parts);
+
+    part_bytes[part] += table_row_bound(&row, t->components);
+    return (struct sort_entry){ .word = sort_word(row.head, 0),
+                                .ref = ref,
+                                .part = part };
+}
+
+struct table_entries table_take_entries(struct table *t, unsigned parts,
+                                        uint64_t *part_bytes)
 {
     size_t n = 0;
 
+    memset(part_bytes, 0, parts * sizeof *part_bytes);
     for (size_t i = 0; i < t->slots; i++) {
         struct table_slot slot = t->cells[i].slot;
         int64_t *values;
@@ -160,18 +193,13 @@ size_t table_take_entries(struct table *t, unsigned parts,
         values = table_values(t, slot.ref);
         values[0] = slot.value;
         if (!row_values_zero(t->components, values)) {
-            uint64_t hash = (uint64_t)table_record(t, slot.ref)->key_hash
-                            << 32;
-
-            t->cells[n++].entry =
-                (struct sort_entry){ .word =
-                                         sort_word(table_head(t, slot.ref), 0),
-                                     .ref = slot.ref,
-                                     .part = row_part(hash, parts) };
+            t->cells[n++].entry = entry_of(t, slot.ref, parts, part_bytes);
         }
     }
-    *entries = &t->cells[0].entry;
-    return n;
+    return (struct table_entries){ .entries = &t->cells[0].entry,
+                                   .n = n,
+                                   .room = { .entries = &t->cells[n].entry,
+                                             .n = t->slots - n } };
 }
 
 void table_trim(struct table *t, size_t n)

@@ -147,12 +147,16 @@ static size_t shared_with_last(const struct block_writer *w, struct bytes head)
     return bytes_shared(head, bytes_of(w->head, w->head_len));
 }
 
-size_t block_row_bound(const struct block_writer *w, const struct row *row)
+size_t block_row_most(unsigned components, const struct row *row)
 {
-    size_t rest = row->head.len - shared_with_last(w, row->head);
     size_t tail = row->head.len == ROW_HEAD_MAX ? row->tail.len + 4 : 0;
 
-    return (size_t)4 + rest + 9 * (size_t)w->components + tail;
+    return (size_t)4 + row->head.len + 9 * (size_t)components + tail;
+}
+
+size_t block_row_bound(const struct block_writer *w, const struct row *row)
+{
+    return block_row_most(w->components, row) - shared_with_last(w, row->head);
 }
 
 bool block_add(struct block_writer *w, const struct row *row)

@@ -66,7 +66,9 @@ bool block_add(struct block_writer *w, const struct row *row);
 void block_restart(struct block_writer *w);
 void block_writer_fini(struct block_writer *w);
 
-/* An upper bound of what block_add appends for this row. */
+/* An upper bound of what block_add appends for this row, and one for whatever
+ * row comes before. */
 size_t block_row_bound(const struct block_writer *w, const struct row *row);
+size_t block_row_most(unsigned components, const struct row *row);
 
 #endif

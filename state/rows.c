@@ -275,7 +275,11 @@ enum df_status rows_writer_end(struct rows_writer *w, struct df_error *err)
 /* Whether one more row makes the entry longer than a quarter of a page. */
 static bool is_full(const struct block_writer *b, const struct row *row)
 {
-    return b->key_len + b->value.len + block_row_bound(b, row) > BLOCK_SIZE;
+    size_t len = b->key_len + b->value.len;
+
+    /* What it shares with the last one counts only where that is needed. */
+    return len + block_row_most(b->components, row) > BLOCK_SIZE &&
+           len + block_row_bound(b, row) > BLOCK_SIZE;
 }
 
 enum df_status rows_writer_add(struct rows_writer *w, const struct row *row,

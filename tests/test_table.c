@@ -132,10 +132,10 @@ static void test_slack_is_not_hashed(void **state)
 static void test_entries(void **state)
 {
     struct table t;
-    struct sort_entry *entries;
+    struct table_entries taken;
+    uint64_t bytes[3];
     uint8_t room[ROOM];
     struct table_key k;
-    size_t n;
 
     (void)state;
     assert_true(table_init(&t, 2));
@@ -147,10 +147,14 @@ static void test_entries(void **state)
     table_key(&k, room, make_key(room, 79));
     table_find(&t, &k)->value = 0; /* and one that is not */
     table_values(&t, table_find(&t, &k)->ref)[1] = 5;
-    n = table_take_entries(&t, 3, &entries);
-    assert_int_equal(n, KEYS / 40 - 1);
-    table_trim(&t, n);
-    for (size_t i = 0; i < n; i++) {
+    taken = table_take_entries(&t, 3, bytes);
+    assert_int_equal(taken.n, KEYS / 40 - 1);
+    assert_int_equal(taken.n + taken.room.n, t.slots);
+    /* Two values of up to three bytes beside each key; one part. */
+    assert_int_equal(bytes[0], taken.n * (40 + 2 * 3));
+    assert_int_equal(bytes[1] + bytes[2], 0);
+    table_trim(&t, taken.n);
+    for (size_t i = 0; i < taken.n; i++) {
         struct row row = table_row(&t, t.cells[i].entry.ref);
 
         assert_true(t.cells[i].entry.word == sort_word(row.head, 0));
