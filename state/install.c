@@ -318,6 +318,25 @@ static bool is_too_great(const struct work *w)
     return false;
 }
 
+/* The part of the record that is known before any shard is prepared. Without
+ * memory it is tried again where that can be said. */
+static void list_files(struct work *w)
+{
+    w->lists_files =
+        w->lists_files ||
+        ledger_record_files(&w->pending.record, w->b->files, w->b->file_count);
+}
+
+static enum df_status make_record(struct work *w)
+{
+    list_files(w);
+    w->pending.record.record_high = w->b->record_high;
+    return w->lists_files &&
+                   ledger_record_entry(&w->pending.record, w->b->entry)
+               ? DF_OK
+               : error_no_memory(w->err);
+}
+
 enum df_status install_decide(struct work *w)
 {
     enum df_status status = first_failure(w);
@@ -335,9 +354,7 @@ enum df_status install_decide(struct work *w)
     w->pending.seq = w->b->entry->seq;
     w->pending.prepared = w->method == INSTALL_OVERWRITE;
     w->pending.kept = w->from_kept;
-    w->pending.record.record_high = w->b->record_high;
-    status = ledger_record_make(&w->pending.record, w->b->entry, w->b->files,
-                                w->b->file_count, w->err);
+    status = make_record(w);
     if (status == DF_OK && w->shards > 1 && w->method != INSTALL_DEFER) {
         status = pending_decide(&w->pending, w->v, w->err);
         w->decided = status == DF_OK;
@@ -404,10 +421,13 @@ static void apply_by_shards(struct work *w)
 {
 #pragma omp parallel num_threads(w->team)
     {
-#pragma omp for schedule(static, 1)
+#pragma omp for schedule(static, 1) nowait
         for (unsigned i = 0; i < w->shards; i++) {
             prepare(w, i);
         }
+        /* Whoever is ready first. The others come here later. */
+#pragma omp single
+        list_files(w);
 #pragma omp master
         w->status = install_decide(w);
 #pragma omp barrier

@@ -29,24 +29,35 @@ static bool append_block(struct buf *blocks, const struct ledger_file *files,
     return true;
 }
 
+bool ledger_record_entry(struct ledger_record *r,
+                         const struct ledger_entry *entry)
+{
+    buf_reset(&r->entry);
+    return ledger_entry_encode(entry, &r->entry);
+}
+
+bool ledger_record_files(struct ledger_record *r,
+                         const struct ledger_file *files, size_t n)
+{
+    bool ok = true;
+
+    buf_reset(&r->blocks);
+    for (size_t i = 0; ok && i < n; i += FILES_PER_BLOCK) {
+        size_t some = n - i < FILES_PER_BLOCK ? n - i : FILES_PER_BLOCK;
+
+        ok = append_block(&r->blocks, files + i, some);
+    }
+    return ok;
+}
+
 enum df_status ledger_record_make(struct ledger_record *r,
                                   const struct ledger_entry *entry,
                                   const struct ledger_file *files, size_t n,
                                   struct df_error *err)
 {
-    buf_reset(&r->entry);
-    buf_reset(&r->blocks);
-    if (!ledger_entry_encode(entry, &r->entry)) {
-        return error_no_memory(err);
-    }
-    for (size_t i = 0; i < n; i += FILES_PER_BLOCK) {
-        size_t some = n - i < FILES_PER_BLOCK ? n - i : FILES_PER_BLOCK;
-
-        if (!append_block(&r->blocks, files + i, some)) {
-            return error_no_memory(err);
-        }
-    }
-    return DF_OK;
+    return ledger_record_entry(r, entry) && ledger_record_files(r, files, n)
+               ? DF_OK
+               : error_no_memory(err);
 }
 
 static struct bytes seq_key(uint8_t room[8], uint64_t seq)

@@ -25,10 +25,15 @@ struct ledger_record {
 };
 
 void ledger_record_fini(struct ledger_record *r);
+/* Both parts of a record, or one of them; false without memory. */
 enum df_status ledger_record_make(struct ledger_record *r,
                                   const struct ledger_entry *entry,
                                   const struct ledger_file *files, size_t n,
                                   struct df_error *err) DF_MUST_CHECK;
+bool ledger_record_entry(struct ledger_record *r,
+                         const struct ledger_entry *entry);
+bool ledger_record_files(struct ledger_record *r,
+                         const struct ledger_file *files, size_t n);
 
 /* Writes a record; the entry says under which number, name and digest. */
 enum df_status ledger_table_put(struct store_txn *t,
