@@ -380,11 +380,16 @@ enum df_status combine_make_room(struct combine *c, size_t size,
 
 /* ---- The end ---- */
 
+void combine_settle(struct combine *c)
+{
+    combine_keys_end(c);
+}
+
 enum df_status combine_finish(struct combine *c, struct df_error *err)
 {
     enum df_status status;
 
-    combine_keys_end(c);
+    combine_settle(c);
     status = combine_status(c, err);
     if (status != DF_OK) {
         return status;

@@ -11,6 +11,8 @@
  *     combine_sign(c, -1 or +1);            before the pieces of a document
  *     job->map(mapper, piece, combine_emitter(c)) ...;
  *     combine_status(c, err)                the emitter's failure, with text
+ *     combine_settle(c);                    to give and be given; else at will
+ *     combine_give(c, other, part, parts) ...
  *     combine_finish(c, err);               sorts, or spills the rest
  *     ... reduce reads it ...
  *     combine_close(c);                     takes NULL
@@ -66,6 +68,16 @@ enum df_status combine_sorted_add(struct combine *c, const struct row *row,
                                   struct df_error *err) DF_MUST_CHECK;
 enum df_status combine_sorted_end(struct combine *c,
                                   struct df_error *err) DF_MUST_CHECK;
+
+/* All pairs have come: moves what was counted elsewhere to the table. */
+void combine_settle(struct combine *c);
+
+/* Moves what a settled combine has of keys that another of the same plan has,
+ * too: so fewer rows are sorted, and merged. Of all keys that is one part of
+ * `parts`; at the same time others may give, and be given, other parts. Where
+ * one of the two has spilled or failed, nothing is. */
+void combine_give(struct combine *from, struct combine *to, unsigned part,
+                  unsigned parts);
 
 enum df_status combine_finish(struct combine *c,
                               struct df_error *err) DF_MUST_CHECK;

@@ -37,10 +37,9 @@ static void take_back(struct row_shape shape, int64_t *kept,
     }
 }
 
-/* Adds values to those of a slot, where the first of them lies; false, and
- * nothing is added, when a sum would leave its width. */
-static bool add_values(struct combine *c, struct table_slot *slot,
-                       const int64_t *values)
+/* The first of a slot's values lies in it, the others in its record. */
+bool combine_add_values(struct combine *c, struct table_slot *slot,
+                        const int64_t *values)
 {
     int64_t *kept = table_values(&c->table, slot->ref);
     struct row_shape shape = c->plan.shape;
@@ -92,7 +91,7 @@ static void add_apart(struct combine *c, const struct table_key *k,
     if (c->emitter.status == DF_OK) {
         slot = insert(c, k, key);
         if (slot != NULL) {
-            (void)add_values(c, slot, values); /* to zeros */
+            (void)combine_add_values(c, slot, values); /* to zeros */
         }
     }
 }
@@ -105,7 +104,7 @@ void combine_add_stored(struct combine *c, const struct table_key *k,
     if (table_is_free(slot)) {
         slot = insert(c, k, key);
     }
-    if (slot != NULL && !add_values(c, slot, values)) {
+    if (slot != NULL && !combine_add_values(c, slot, values)) {
         add_apart(c, k, key, values);
     }
 }

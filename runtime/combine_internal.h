@@ -1,9 +1,10 @@
 /*
- * combine_internal.h: a combine, for the three files that are one:
+ * combine_internal.h: a combine, for the four files that are one:
  *
  *     combine.c         its memory: opening, spilling, finishing
  *     combine_add.c     its work: pairs into the table
  *     combine_keys.c    the same for keys that count one each, at speed
+ *     combine_give.c    rows of one into the table of another
  */
 #ifndef RUNTIME_COMBINE_INTERNAL_H
 #define RUNTIME_COMBINE_INTERNAL_H
@@ -63,6 +64,10 @@ void combine_add_pair(struct combine *c, struct bytes key,
 /* Adds to the row of a stored key, whose row key is `key`. */
 void combine_add_stored(struct combine *c, const struct table_key *k,
                         struct bytes key, const int64_t *values);
+/* Adds values to those of a slot; false, and nothing is added, when a sum
+ * would leave its width. */
+bool combine_add_values(struct combine *c, struct table_slot *slot,
+                        const int64_t *values);
 /* Whether a key is its own stored key. Not &&: no branch in loops. The slack
  * allows a look at the first byte of an empty key. */
 static inline bool combine_is_plain_key(const uint8_t *data, size_t len)

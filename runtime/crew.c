@@ -391,8 +391,31 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
 
 /* ---- combine's last step, and reduce ---- */
 
+/* What several workers have goes to the table of one of them: by its hash, so
+ * that all have about as much to sort. */
+static void give_all(struct crew *c)
+{
+#pragma omp parallel num_threads(c->team)
+    {
+#pragma omp for schedule(static, 1)
+        for (unsigned i = 0; i < c->team; i++) {
+            combine_settle(c->combines[i]);
+        }
+#pragma omp for schedule(static, 1)
+        for (unsigned i = 0; i < c->team; i++) {
+            for (unsigned k = 1; k < c->team; k++) {
+                combine_give(c->combines[(i + k) % c->team], c->combines[i], i,
+                             c->team);
+            }
+        }
+    }
+}
+
 enum df_status crew_finish(struct crew *c, struct df_error *err)
 {
+    if (c->team > 1) {
+        give_all(c);
+    }
 #pragma omp parallel for num_threads(c->team) schedule(static, 1)
     for (unsigned i = 0; i < c->plan.threads; i++) {
         struct worker *w = &c->workers[i];

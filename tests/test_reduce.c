@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/combine_internal.h"
 #include "runtime/reduce.h"
 #include "state/merge.h"
 #include "tests/oracle.h"
@@ -39,6 +40,7 @@ struct crew {
     struct combine_plan plan;
     struct combine *workers[WORKERS_MAX];
     unsigned n;
+    bool gives; /* what workers have alike is added up before */
     struct oracle oracle;
 };
 
@@ -82,10 +84,26 @@ static void crew_emit(struct crew *crew, unsigned worker, int sign,
     oracle_add(&crew->oracle, sign, key, element, values);
 }
 
+static void crew_give(struct crew *crew)
+{
+    for (unsigned i = 0; i < crew->n; i++) {
+        combine_settle(crew->workers[i]);
+    }
+    for (unsigned i = 0; i < crew->n; i++) {
+        for (unsigned k = 1; k < crew->n; k++) {
+            combine_give(crew->workers[(i + k) % crew->n], crew->workers[i], i,
+                         crew->n);
+        }
+    }
+}
+
 static uint64_t crew_finish(struct crew *crew)
 {
     uint64_t spills = 0;
 
+    if (crew->gives) {
+        crew_give(crew);
+    }
     for (unsigned i = 0; i < crew->n; i++) {
         struct df_error err;
 
@@ -180,6 +198,7 @@ static void test_random_crews(void **state)
 
         crew_open(&crew, 1 + i % WORKERS_MAX, i % 2 == 0, 1 + i % 3, 1 + i % 5,
                   i % 4 < 2 ? MIB : (size_t)64 * MIB);
+        crew.gives = i % 8 < 4;
         crew_fill(&crew, 6000, &random);
         spills += crew_finish(&crew);
         check_all(&crew, i % 3 ? (size_t)8 * MIB : 1, i * 7);
@@ -354,7 +373,7 @@ static void test_bound_holds_for_sums_that_grow(void **state)
     }
 }
 
-static void test_sum_over_workers_beyond_64_bits(void **state)
+static void check_beyond_64_bits(bool gives)
 {
     static const int64_t most = INT64_MAX;
     struct bytes key = bytes_of_string("tree");
@@ -363,10 +382,13 @@ static void test_sum_over_workers_beyond_64_bits(void **state)
     struct df_error err;
     const struct row *row;
 
-    (void)state;
     crew_open(&crew, 2, false, 1, 1, MIB);
+    crew.gives = gives;
     crew_emit(&crew, 0, 1, key, key, &most);
     crew_emit(&crew, 1, 1, key, key, &most);
+    if (gives) {
+        crew_give(&crew);
+    }
     assert_int_equal(combine_finish(crew.workers[0], &err), DF_OK);
     assert_int_equal(combine_finish(crew.workers[1], &err), DF_OK);
     r = open_part(&crew, 0, MIB);
@@ -374,6 +396,53 @@ static void test_sum_over_workers_beyond_64_bits(void **state)
     assert_string_equal(err.text, "key 'tree': count beyond 64 bits");
     reduce_close(r);
     crew_close(&crew);
+}
+
+static void test_sum_over_workers_beyond_64_bits(void **state)
+{
+    (void)state;
+    check_beyond_64_bits(false);
+    check_beyond_64_bits(true);
+}
+
+/* Of two workers, each row lies with one of them afterwards; of more, none is
+ * left with all. */
+static void check_given(unsigned workers, unsigned components,
+                        struct oracle_random *random)
+{
+    struct crew crew;
+    size_t rows = 0;
+    size_t before = 0;
+
+    crew_open(&crew, workers, true, components, 3, (size_t)64 * MIB);
+    crew_fill(&crew, 9000, random);
+    for (unsigned i = 0; i < workers; i++) {
+        before += crew.workers[i]->table.used;
+    }
+    crew.gives = true;
+    assert_int_equal(crew_finish(&crew), 0);
+    for (unsigned i = 0; i < workers; i++) {
+        for (unsigned p = 0; p < crew.plan.parts; p++) {
+            rows += combine_rows(crew.workers[i], p).n;
+        }
+    }
+    assert_true(workers == 2 ? rows == crew.oracle.n : rows < before);
+    check_all(&crew, MIB, 2);
+    crew_close(&crew);
+}
+
+static void test_what_is_given_is_sorted_once(void **state)
+{
+    struct oracle_random random = { .seed = (unsigned)time(NULL),
+                                    .distinct = 60 };
+
+    (void)state;
+    print_message("seed %u\n", random.seed);
+    for (unsigned components = 1; components < 4; components++) {
+        for (unsigned workers = 2; workers <= WORKERS_MAX; workers += 3) {
+            check_given(workers, components, &random);
+        }
+    }
 }
 
 /* ---- Merging, of runs that are made up ---- */
@@ -512,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_workers_that_cancel),
         cmocka_unit_test(test_bound_holds_for_sums_that_grow),
         cmocka_unit_test(test_sum_over_workers_beyond_64_bits),
+        cmocka_unit_test(test_what_is_given_is_sorted_once),
         cmocka_unit_test(test_colliding_heads_are_refused),
         cmocka_unit_test(test_failing_source_fails_the_merge),
         cmocka_unit_test(test_heads_of_ones_come_last),

@@ -1,0 +1,123 @@
+/*
+ * combine_give.c: what two workers have both, added up before it is sorted.
+ *
+ * Slots of every table are in the order of one hash. So a walk through one
+ * table is a walk through the other as well, and memory is asked for in order.
+ * Records, which are not, are looked at only where a tag was found again: a
+ * few at a time, sent for before.
+ */
+#include "runtime/combine_internal.h"
+
+enum { PAIRS = 64 };
+
+/* A slot and, in the table it is given to, the one with its tag. */
+struct pair {
+    struct table_slot *from;
+    struct table_slot *to;
+};
+
+struct giving {
+    struct combine *from;
+    struct combine *to;
+    struct pair pairs[PAIRS];
+    size_t count;
+};
+
+/* A row that is all zero is not taken when the table is sorted. */
+static void give_row(struct giving *g, const struct pair *p)
+{
+    unsigned components = g->from->plan.shape.components;
+    int64_t *values = table_values(&g->from->table, p->from->ref);
+
+    values[0] = p->from->value;
+    if (combine_add_values(g->to, p->to, values)) {
+        p->from->value = 0;
+        memset(values, 0, components * sizeof *values);
+    }
+}
+
+static void give_pairs(struct giving *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const struct pair *p = &g->pairs[i];
+
+        if (bytes_equal(table_stored_key(&g->from->table, p->from->ref),
+                        table_stored_key(&g->to->table, p->to->ref))) {
+            give_row(g, p);
+        }
+    }
+    g->count = 0;
+}
+
+/* The first slot with a tag, or the free one where it could be. Two keys of
+ * one tag are rare: the second then stays where it is. */
+static struct table_slot *find_tag(const struct table *t, uint32_t tag)
+{
+    size_t i = tag >> t->shift;
+
+    while (!table_is_free(&t->cells[i].slot) && t->cells[i].slot.tag != tag) {
+        i = (i + 1) & (t->slots - 1);
+    }
+    return &t->cells[i].slot;
+}
+
+static void give_slot(struct giving *g, struct table_slot *from)
+{
+    struct table_slot *to = find_tag(&g->to->table, from->tag);
+
+    if (table_is_free(to)) {
+        return;
+    }
+    __builtin_prefetch(table_record(&g->from->table, from->ref), 1);
+    __builtin_prefetch(table_record(&g->to->table, to->ref), 1);
+    g->pairs[g->count++] = (struct pair){ from, to };
+    if (g->count == PAIRS) {
+        give_pairs(g);
+    }
+}
+
+static bool can_give(const struct combine *c)
+{
+    return c->emitter.status == DF_OK && c->stats.spills == 0;
+}
+
+/* Tags are dealt out, not slots: a key's slots in two tables may lie on both
+ * sides of any border between slots. */
+struct tags {
+    uint64_t begin;
+    uint64_t end;
+};
+
+static struct tags tags_of(unsigned part, unsigned parts)
+{
+    const uint64_t all = (uint64_t)1 << 32;
+
+    return (struct tags){ all * part / parts, all * (part + 1) / parts };
+}
+
+void combine_give(struct combine *from, struct combine *to, unsigned part,
+                  unsigned parts)
+{
+    struct giving g = { .from = from, .to = to };
+    const struct tags tags = tags_of(part, parts);
+    struct table *t = &from->table;
+    size_t last = (size_t)(tags.end - 1) >> t->shift;
+
+    assert(from != to && part < parts);
+    if (!can_give(from) || !can_give(to)) {
+        return;
+    }
+    /* Behind the last home up to a free slot: some have been pushed there,
+     * from the end of the table to its beginning. */
+    for (size_t i = (size_t)tags.begin >> t->shift;; i++) {
+        struct table_slot *slot = &t->cells[i & (t->slots - 1)].slot;
+
+        if (!table_is_free(slot) && slot->tag >= tags.begin &&
+            slot->tag < tags.end) {
+            give_slot(&g, slot);
+        } else if (table_is_free(slot) && i > last) {
+            break;
+        }
+    }
+    give_pairs(&g);
+}
