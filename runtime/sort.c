@@ -139,6 +139,9 @@ void sort_by_part(struct sort_entry *entries, size_t n, unsigned parts,
 
     assert(parts > 0 && parts <= SORT_PARTS_MAX);
     count(entries, n, part, begin);
+    if (begin[1] == n) {
+        return;
+    }
     if (n - begin[1] <= room.n) {
         part_through(entries, n, part, begin, room.entries);
     } else {

@@ -121,7 +121,7 @@ static void check_all(struct heads *h, unsigned *seed)
     const size_t rooms[] = { 0, h->n / 5, h->n };
 
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
-        struct sort_room room = { h->room, rooms[i] };
+        struct sort_room room = { i == 0 ? NULL : h->room, rooms[i] };
 
         check_sorts(h, 1, seed, room);
         check_sorts(h, 5, seed, room);
