@@ -5,7 +5,7 @@
  *     combine FILE [MEMORY_MIB [PARTS]]
  *
  * Splits the file at bytes that are no letters, digits or underscores, then
- * emits the words in lists of one block of 64 KiB each, as word count does,
+ * emits the words in lists of one block of 3 KiB each, as word count does,
  * and reduces. The counts must add up to the number of words. Prints one
  * line of TSV per phase: name, seconds, millions of keys or rows per second.
  */
@@ -18,7 +18,7 @@
 
 #include "runtime/reduce.h"
 
-enum { BLOCK = 64 * 1024 };
+enum { BLOCK = 3072 };
 
 struct words {
     uint8_t *text;

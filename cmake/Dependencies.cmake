@@ -14,7 +14,8 @@ add_library(deltafold_dependencies INTERFACE)
 target_link_libraries(deltafold_dependencies INTERFACE
     PkgConfig::DELTAFOLD_LIBRARIES OpenMP::OpenMP_C m)
 
-# xxHash chooses vector widths at run time where it was built to.
+# xxHash chooses vector widths at run time where it was built to: Debian's
+# shared library was, its static one was not.
 include(CheckSymbolExists)
 include(CMakePushCheckState)
 cmake_push_check_state(RESET)

@@ -6,7 +6,9 @@
  * copy. Keys come in lists, which are worked off in batches: the first loop
  * over a batch hashes and asks for the cache lines, the second finds them
  * there. Only a key that is new is copied, and hashed a second time for its
- * partition.
+ * partition. Keys that count one each are counted before the table (hot.h),
+ * those that come all the time; what leaves there, and what never was, comes
+ * here later.
  *
  * Memory. All of it is counted: slots, records, the buffer of the writer,
  * the list of segments. What would not fit is not allocated; the table is
@@ -59,7 +61,7 @@ static enum df_status allocate(struct combine *c, struct df_error *err)
     return DF_OK;
 }
 
-static void settle(struct combine_plan *plan)
+static void bound_plan(struct combine_plan *plan)
 {
     if (plan->memory < MEMORY_MIN) {
         plan->memory = MEMORY_MIN;
@@ -87,7 +89,7 @@ enum df_status combine_open(struct combine **c,
     combine_add_init(combine);
     combine_keys_init(combine);
     combine->plan = *plan;
-    settle(&combine->plan);
+    bound_plan(&combine->plan);
     combine->sign = 1;
     combine->fd = -1;
     if (allocate(combine, err) != DF_OK) {
@@ -289,7 +291,8 @@ enum df_status combine_sorted_add(struct combine *c, const struct row *row,
     size_t len = row->head.len + row->tail.len;
 
     c->longest = len > c->longest ? len : c->longest;
-    c->sorted_segments[c->sorted_part].bytes += table_row_bound(row, c->plan.shape.components);
+    c->sorted_segments[c->sorted_part].bytes +=
+        run_row_bound(row, c->plan.shape.components);
     return run_writer_add(c->sorted, row, err);
 }
 
@@ -379,11 +382,6 @@ enum df_status combine_make_room(struct combine *c, size_t size,
 }
 
 /* ---- The end ---- */
-
-void combine_settle(struct combine *c)
-{
-    combine_keys_end(c);
-}
 
 enum df_status combine_finish(struct combine *c, struct df_error *err)
 {

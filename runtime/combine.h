@@ -11,13 +11,15 @@
  *     combine_sign(c, -1 or +1);            before the pieces of a document
  *     job->map(mapper, piece, combine_emitter(c)) ...;
  *     combine_status(c, err)                the emitter's failure, with text
- *     combine_settle(c);                    to give and be given; else at will
- *     combine_give(c, other, part, parts) ...
+ *     combine_settle(c);                    only needed before giving
+ *     combine_give(c, other, share, shares) ...
  *     combine_finish(c, err);               sorts, or spills the rest
  *     ... reduce reads it ...
  *     combine_close(c);                     takes NULL
  *
- * One thread fills a combine; after combine_finish any number may read.
+ * One thread fills a combine; after combine_finish any number may read. To
+ * give, all have settled before the first one does, and all have given before
+ * the first is finished.
  */
 #ifndef RUNTIME_COMBINE_H
 #define RUNTIME_COMBINE_H
@@ -73,11 +75,12 @@ enum df_status combine_sorted_end(struct combine *c,
 void combine_settle(struct combine *c);
 
 /* Moves what a settled combine has of keys that another of the same plan has,
- * too: so fewer rows are sorted, and merged. Of all keys that is one part of
- * `parts`; at the same time others may give, and be given, other parts. Where
- * one of the two has spilled or failed, nothing is. */
-void combine_give(struct combine *from, struct combine *to, unsigned part,
-                  unsigned parts);
+ * too: so fewer rows are sorted, and merged. Of all keys that is one share of
+ * `shares`; at the same time other threads may give other shares, also from
+ * and to these two. Where one of them has spilled or failed, nothing is
+ * given. */
+void combine_give(struct combine *from, struct combine *to, unsigned share,
+                  unsigned shares);
 
 enum df_status combine_finish(struct combine *c,
                               struct df_error *err) DF_MUST_CHECK;

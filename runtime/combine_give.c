@@ -8,10 +8,11 @@
  */
 #include "runtime/combine_internal.h"
 
-enum { PAIRS = 64 };
+/* Enough to hide a miss in memory, few enough to stay in the first cache. */
+enum { MATCHES = 64 };
 
 /* A slot and, in the table it is given to, the one with its tag. */
-struct pair {
+struct match {
     struct table_slot *from;
     struct table_slot *to;
 };
@@ -19,31 +20,31 @@ struct pair {
 struct giving {
     struct combine *from;
     struct combine *to;
-    struct pair pairs[PAIRS];
+    struct match matches[MATCHES];
     size_t count;
 };
 
 /* A row that is all zero is not taken when the table is sorted. */
-static void give_row(struct giving *g, const struct pair *p)
+static void give_row(struct giving *g, const struct match *m)
 {
     unsigned components = g->from->plan.shape.components;
-    int64_t *values = table_values(&g->from->table, p->from->ref);
+    int64_t *values = table_values(&g->from->table, m->from->ref);
 
-    values[0] = p->from->value;
-    if (combine_add_values(g->to, p->to, values)) {
-        p->from->value = 0;
+    values[0] = m->from->value;
+    if (combine_add_values(g->to, m->to, values)) {
+        m->from->value = 0;
         memset(values, 0, components * sizeof *values);
     }
 }
 
-static void give_pairs(struct giving *g)
+static void give_matches(struct giving *g)
 {
     for (size_t i = 0; i < g->count; i++) {
-        const struct pair *p = &g->pairs[i];
+        const struct match *m = &g->matches[i];
 
-        if (bytes_equal(table_stored_key(&g->from->table, p->from->ref),
-                        table_stored_key(&g->to->table, p->to->ref))) {
-            give_row(g, p);
+        if (bytes_equal(table_stored_key(&g->from->table, m->from->ref),
+                        table_stored_key(&g->to->table, m->to->ref))) {
+            give_row(g, m);
         }
     }
     g->count = 0;
@@ -70,9 +71,9 @@ static void give_slot(struct giving *g, struct table_slot *from)
     }
     __builtin_prefetch(table_record(&g->from->table, from->ref), 1);
     __builtin_prefetch(table_record(&g->to->table, to->ref), 1);
-    g->pairs[g->count++] = (struct pair){ from, to };
-    if (g->count == PAIRS) {
-        give_pairs(g);
+    g->matches[g->count++] = (struct match){ from, to };
+    if (g->count == MATCHES) {
+        give_matches(g);
     }
 }
 
@@ -88,36 +89,40 @@ struct tags {
     uint64_t end;
 };
 
-static struct tags tags_of(unsigned part, unsigned parts)
+static struct tags tags_of(unsigned share, unsigned shares)
 {
     const uint64_t all = (uint64_t)1 << 32;
 
-    return (struct tags){ all * part / parts, all * (part + 1) / parts };
+    return (struct tags){ all * share / shares, all * (share + 1) / shares };
 }
 
-void combine_give(struct combine *from, struct combine *to, unsigned part,
-                  unsigned parts)
+/* Behind the last home up to a free slot: some have been pushed there, from
+ * the end of the table to its beginning. */
+static void give_tags(struct giving *g, struct tags tags)
 {
-    struct giving g = { .from = from, .to = to };
-    const struct tags tags = tags_of(part, parts);
-    struct table *t = &from->table;
+    struct table *t = &g->from->table;
     size_t last = (size_t)(tags.end - 1) >> t->shift;
 
-    assert(from != to && part < parts);
-    if (!can_give(from) || !can_give(to)) {
-        return;
-    }
-    /* Behind the last home up to a free slot: some have been pushed there,
-     * from the end of the table to its beginning. */
     for (size_t i = (size_t)tags.begin >> t->shift;; i++) {
         struct table_slot *slot = &t->cells[i & (t->slots - 1)].slot;
 
         if (!table_is_free(slot) && slot->tag >= tags.begin &&
             slot->tag < tags.end) {
-            give_slot(&g, slot);
+            give_slot(g, slot);
         } else if (table_is_free(slot) && i > last) {
             break;
         }
     }
-    give_pairs(&g);
+    give_matches(g);
+}
+
+void combine_give(struct combine *from, struct combine *to, unsigned share,
+                  unsigned shares)
+{
+    struct giving g = { .from = from, .to = to };
+
+    assert(from != to && share < shares);
+    if (can_give(from) && can_give(to)) {
+        give_tags(&g, tags_of(share, shares));
+    }
 }

@@ -48,7 +48,7 @@ struct combine {
     bool is_sorted;        /* begin and part_bytes say something */
     struct df_error error; /* goes with emitter.status */
     struct table_key batch[COMBINE_BATCH];
-    struct hot_out cold[COMBINE_COLD]; /* on their way to the table */
+    struct hot_count cold[COMBINE_COLD]; /* on their way to the table */
     size_t cold_count;
     bool cold_borrows; /* some lie in the list of keys that is at work */
     int64_t negated[DF_COMPONENTS_MAX]; /* a pair's values, deleted */
@@ -78,8 +78,6 @@ static inline bool combine_is_plain_key(const uint8_t *data, size_t len)
 /* combine_keys.c */
 
 void combine_keys_init(struct combine *c);
-/* Moves what was counted elsewhere to the table. */
-void combine_keys_end(struct combine *c);
 /* The i-th path this processor can take, the best first; NULL past the last.
  */
 const struct combine_path *combine_path(size_t i);

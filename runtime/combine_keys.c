@@ -25,7 +25,7 @@ static void add_key(struct combine *c, const struct df_key *key)
 /* ---- cold keys ---- */
 
 /* Adds to a row that is there already: most of them. */
-static inline bool add_known(struct combine *c, const struct hot_out *cold)
+static inline bool add_known(struct combine *c, const struct hot_count *cold)
 {
     struct table_slot *slot = table_find(&c->table, &cold->key);
     int64_t sum;
@@ -46,6 +46,9 @@ static void drain_cold(struct combine *c)
 
     c->cold_count = 0;
     c->cold_borrows = false;
+    if (c->emitter.status != DF_OK) {
+        return; /* the table may not be one any more */
+    }
     for (size_t i = 0; i < n; i++) {
         table_prefetch_record(&c->table, &c->cold[i].key);
     }
@@ -63,14 +66,14 @@ static void drain_cold(struct combine *c)
  * for. */
 static inline void take_cold(struct combine *c)
 {
-    const struct hot_out *cold = &c->cold[c->cold_count++];
+    const struct hot_count *cold = &c->cold[c->cold_count++];
 
     __builtin_prefetch(table_home(&c->table, &cold->key), 1);
 }
 
 static void add_long(struct combine *c, const struct df_key *key)
 {
-    struct hot_out *cold = &c->cold[c->cold_count];
+    struct hot_count *cold = &c->cold[c->cold_count];
 
     table_key(&cold->key, key->data, key->len);
     cold->count = c->sign;
@@ -233,7 +236,7 @@ void combine_keys_init(struct combine *c)
     c->emitter.keys = emit_keys;
 }
 
-void combine_keys_end(struct combine *c)
+void combine_settle(struct combine *c)
 {
     size_t at = 0;
 

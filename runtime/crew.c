@@ -169,13 +169,14 @@ static void report(struct worker *w)
     now = clock_us();
     if (now - c->reported_us >= PROGRESS_EVERY_US) {
         c->reported_us = now;
-        o->progress(o->progress_ctx, &(struct engine_progress){
-                                         .batch = c->batch->name,
-                                         .phase = "map",
-                                         .done = __atomic_load_n(
-                                             &c->progress.done_bytes, __ATOMIC_RELAXED),
-                                         .total = c->total_bytes,
-                                     });
+        o->progress(o->progress_ctx,
+                    &(struct engine_progress){
+                        .batch = c->batch->name,
+                        .phase = "map",
+                        .done = __atomic_load_n(&c->progress.done_bytes,
+                                                __ATOMIC_RELAXED),
+                        .total = c->total_bytes,
+                    });
     }
 }
 
@@ -258,8 +259,9 @@ static void read_unit(struct worker *w, size_t unit)
         combine_sign(w->combine, w->deletes ? -1 : 1);
     }
     w->status = read_by(w, unit, skip);
-    (void)__atomic_add_fetch(
-        &c->progress.done_bytes, reader_unit_bytes(&c->units, unit), __ATOMIC_RELAXED);
+    (void)__atomic_add_fetch(&c->progress.done_bytes,
+                             reader_unit_bytes(&c->units, unit),
+                             __ATOMIC_RELAXED);
 }
 
 static void scan_unit(struct worker *w, size_t unit)
@@ -274,7 +276,8 @@ static void work(struct worker *w, void (*step)(struct worker *, size_t unit))
 
     while (w->status == DF_OK &&
            __atomic_load_n(&c->progress.failed, __ATOMIC_RELAXED) == 0) {
-        size_t unit = __atomic_fetch_add(&c->progress.next_unit, 1, __ATOMIC_RELAXED);
+        size_t unit =
+            __atomic_fetch_add(&c->progress.next_unit, 1, __ATOMIC_RELAXED);
 
         if (unit >= c->units.count) {
             break;
@@ -391,8 +394,9 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
 
 /* ---- combine's last step, and reduce ---- */
 
-/* What several workers have goes to the table of one of them: by its hash, so
- * that all have about as much to sort. */
+/* What two workers have goes to the table of one of them: whose share of the
+ * hashes it is, so that all have about as much to sort. What only others than
+ * that one have stays with them. */
 static void give_all(struct crew *c)
 {
 #pragma omp parallel num_threads(c->team)

@@ -67,9 +67,10 @@ struct hot {
     size_t mask;               /* of hashes: the bytes up to a place */
 };
 
-/* A key with a count that is not zero. Its bytes are key.low and key.high,
- * where these lie in memory. */
-struct hot_out {
+/* A key with a count that is not zero, on its way to the table. The bytes of
+ * one that was here are its own low and high, to which data points: it is not
+ * to be copied. */
+struct hot_count {
     struct table_key key;
     int64_t count;
 };
@@ -141,7 +142,7 @@ static inline bool hot_hit(const struct hot *h, struct hot_key k, size_t len,
 /* The key as the table has it. Each field is written where it stays: a struct
  * that is put together elsewhere is read back, to be copied, before its parts
  * have arrived in the cache. */
-static inline void hot_put(struct hot_out *out, struct hot_key k, size_t len,
+static inline void hot_put(struct hot_count *out, struct hot_key k, size_t len,
                            uint64_t hash, int64_t count)
 {
     out->key.data = (const uint8_t *)&out->key.low;
@@ -153,7 +154,7 @@ static inline void hot_put(struct hot_out *out, struct hot_key k, size_t len,
 }
 
 /* What a place holds leaves it; false: nothing that counts. */
-static inline bool hot_leave(struct hot_entry *e, struct hot_out *out)
+static inline bool hot_leave(struct hot_entry *e, struct hot_count *out)
 {
     bool counts = e->len > 0 && e->count != 0;
 
@@ -167,7 +168,7 @@ static inline bool hot_leave(struct hot_entry *e, struct hot_out *out)
 /* After hot_hit did not find it: a key of 1 to HOT_KEY_MAX bytes. Whether
  * `out` is to be counted. */
 static inline bool hot_miss(const struct hot *h, struct hot_key k, size_t len,
-                            uint64_t hash, int64_t sign, struct hot_out *out)
+                            uint64_t hash, int64_t sign, struct hot_count *out)
 {
     struct hot_entry *e = hot_place(h, hash);
     bool leaves;
@@ -187,7 +188,7 @@ static inline bool hot_miss(const struct hot *h, struct hot_key k, size_t len,
 
 /* The next that is left, from place *at (0 at first) on; it leaves. */
 static inline bool hot_take(const struct hot *h, size_t *at,
-                            struct hot_out *out)
+                            struct hot_count *out)
 {
     size_t places = hot_memory(h) / sizeof *h->entries;
 

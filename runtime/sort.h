@@ -32,8 +32,10 @@ static inline uint64_t sort_word(struct bytes head, size_t depth)
     return bytes_word(head, depth);
 }
 
-/* Where entries may lie for a while; what is left there means nothing. With
- * room for fewer than are to be sorted (none: zeros) it is not used. */
+/* Where entries may lie for a while, apart from those that are sorted; what is
+ * left there means nothing. Where it is too small (none: zeros) it is not
+ * used: for a sort by head with room for fewer entries, for one by part with
+ * room for fewer than are in other parts than the first. */
 struct sort_room {
     struct sort_entry *entries;
     size_t n;

@@ -1,6 +1,7 @@
 #include "runtime/table.h"
 
 #include "runtime/pages.h"
+#include "state/run.h"
 
 enum {
     BITS_MAX = 31, /* log2 of most slots: tags have 32 bits */
@@ -139,24 +140,6 @@ void table_insert(struct table *t, struct table_slot *slot,
     t->used++;
 }
 
-static unsigned value_bound(int64_t v)
-{
-    if (v >= INT16_MIN && v <= UINT16_MAX) {
-        return 3;
-    }
-    return v >= INT32_MIN && v <= UINT32_MAX ? 6 : 9;
-}
-
-uint64_t table_row_bound(const struct row *row, unsigned components)
-{
-    uint64_t bytes = row->head.len + row->tail.len;
-
-    for (unsigned i = 0; i < components; i++) {
-        bytes += value_bound(row->values[i]);
-    }
-    return bytes;
-}
-
 /* The entry of a slot that is taken. */
 static struct sort_entry entry_of(const struct table *t, uint32_t ref,
                                   unsigned parts, uint64_t *part_bytes)
@@ -165,7 +148,7 @@ static struct sort_entry entry_of(const struct table *t, uint32_t ref,
     uint64_t hash = (uint64_t)table_record(t, ref)->key_hash << 32;
     uint32_t part = row_part(hash, parts);
 
-    part_bytes[part] += table_row_bound(&row, t->components);
+    part_bytes[part] += run_row_bound(&row, t->components);
     return (struct sort_entry){ .word = sort_word(row.head, 0),
                                 .ref = ref,
                                 .part = part };

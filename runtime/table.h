@@ -127,20 +127,17 @@ static inline bool table_is_full(const struct table *t)
 void table_insert(struct table *t, struct table_slot *slot,
                   const struct table_key *k, uint32_t key_hash);
 
-/* Turns the slots in place into entries for sort.h, of the rows that are not
- * zero; every first value moves to its record. Sets the bytes of each part:
- * the sum of table_row_bound. */
 struct table_entries {
     struct sort_entry *entries;
     size_t n;
     struct sort_room room; /* slots that are left */
 };
+
+/* Turns the slots in place into entries for sort.h, of the rows that are not
+ * zero; every first value moves to its record. Sets the bytes of each part:
+ * the sum of run_row_bound. */
 struct table_entries table_take_entries(struct table *t, unsigned parts,
                                         uint64_t *part_bytes);
-
-/* What a row may add to the bytes of a run: so that no sum of rows takes more
- * than what its summands were counted for. */
-uint64_t table_row_bound(const struct row *row, unsigned components);
 
 /* After table_take_entries: gives back what lies behind n entries, and room
  * for records that is not used. */

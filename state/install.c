@@ -322,8 +322,8 @@ static bool is_too_great(const struct work *w)
  * memory it is tried again where that can be said. */
 static void list_files(struct work *w)
 {
-    w->lists_files =
-        w->lists_files ||
+    w->files_are_listed =
+        w->files_are_listed ||
         ledger_record_files(&w->pending.record, w->b->files, w->b->file_count);
 }
 
@@ -331,7 +331,7 @@ static enum df_status make_record(struct work *w)
 {
     list_files(w);
     w->pending.record.record_high = w->b->record_high;
-    return w->lists_files &&
+    return w->files_are_listed &&
                    ledger_record_entry(&w->pending.record, w->b->entry)
                ? DF_OK
                : error_no_memory(w->err);

@@ -44,7 +44,7 @@ struct work {
     bool from_kept;             /* what is folded comes from kept runs */
     bool at_once;               /* DEFER: small, by install_at_once */
     struct pending pending;
-    bool lists_files; /* pending's record has the batch's files */
+    bool files_are_listed; /* in pending's record */
     struct clock_mark begun;
     struct shard_work shard[VIEW_SHARDS_MAX];
     enum df_status status;

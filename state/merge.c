@@ -5,7 +5,8 @@
  * root, one comparison per level. The best of those it has beaten there is its
  * rival: while its rows come before the rival's no match need be played, and
  * no other source has the same head. So the rows of a large source that lie
- * between two of small ones cost one comparison each.
+ * between two of small ones cost one comparison each. Of two sources the one
+ * is the other's rival: they change places without a match.
  *
  * Here with three sources, next is "ant", and bee the rival:
  *
@@ -282,8 +283,7 @@ static bool change_places(struct merge *m)
     struct leaf *behind = m->front;
     int winner = m->losers[1];
 
-    if (m->n != 2 || m->rival->minus ||
-        !leaf_is_before(m->rival, m->front)) {
+    if (m->n != 2 || m->rival->minus || !leaf_is_before(m->rival, m->front)) {
         return false;
     }
     m->losers[1] = m->losers[0];

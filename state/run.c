@@ -118,6 +118,24 @@ static bool is_after(const struct last_head *last, size_t shared,
 
 /* ---- Writing ---- */
 
+static unsigned value_bound(int64_t v)
+{
+    if (v >= INT16_MIN && v <= UINT16_MAX) {
+        return 3;
+    }
+    return v >= INT32_MIN && v <= UINT32_MAX ? 6 : 9;
+}
+
+uint64_t run_row_bound(const struct row *row, unsigned components)
+{
+    uint64_t bytes = row->head.len + row->tail.len;
+
+    for (unsigned i = 0; i < components; i++) {
+        bytes += value_bound(row->values[i]);
+    }
+    return bytes;
+}
+
 struct run_writer {
     struct row_shape shape;
     int fd;

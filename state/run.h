@@ -41,6 +41,10 @@ struct run_segment {
     uint64_t rows;
 };
 
+/* What a row with that many components may add to the bytes of a run: so that
+ * no sum of rows takes more than what its summands were counted for. */
+uint64_t run_row_bound(const struct row *row, unsigned components);
+
 /*
  * Writing, in order; one thread at a time. Bytes are written at the current
  * end of file given to open and counted from there, so several writers must

@@ -546,6 +546,11 @@ enum { IS_SANITIZED = 0 };
 enum { IS_SANITIZED = 0 };
 #endif
 
+bool history_is_sanitized(void)
+{
+    return IS_SANITIZED;
+}
+
 unsigned history_tenth(unsigned n)
 {
     return IS_SANITIZED ? (n + 9) / 10 : n;

@@ -93,7 +93,8 @@ const char *history_batch_name(unsigned number);
 uint64_t history_seed(void);
 /* $DELTAFOLD_HISTORIES times as many, where it is set. */
 unsigned history_times(unsigned n);
-/* As many as given, but a tenth under a sanitizer, which takes its time. */
+/* Under a sanitizer, which takes its time: whether, and a tenth of so many. */
+bool history_is_sanitized(void);
 unsigned history_tenth(unsigned n);
 
 #endif

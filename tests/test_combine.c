@@ -603,26 +603,66 @@ static void test_no_spill_directory(void **state)
 }
 
 /* A file that may not grow stands for a full disk. */
+static struct rlimit limit_files(rlim_t bytes)
+{
+    struct rlimit old;
+    struct rlimit tight;
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight = old;
+    tight.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    return old;
+}
+
 static void test_spill_cannot_be_written(void **state)
 {
     struct combine_plan plan = plan_of(false, 1, 1, MIB);
     struct combine *c = open_combine(&plan);
-    struct rlimit old;
-    struct rlimit tight;
+    struct rlimit old = limit_files(100000);
     struct df_error err;
     enum df_status status;
 
     (void)state;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    tight = old;
-    tight.rlim_cur = 100000;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
     emit_numbers(c, 100000, 20);
     status = combine_status(c, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(status, DF_SYSTEM);
     assert_non_null(strstr(err.text, directory));
+    assert_non_null(strstr(err.text, "writing a run: File too large"));
+    combine_close(c);
+}
+
+/* Keys wait for their places when a long one needs a spill, which fails: then
+ * the table is none any more, and they are not looked for. */
+static void test_keys_that_wait_for_a_spill_that_fails(void **state)
+{
+    enum { SHORT = 9, LEN = 20, LONG = 4000 };
+    struct combine_plan plan = plan_of(false, 1, 2, MIB);
+    static uint8_t room[SHORT * LEN + LONG + DF_SLACK];
+    struct rlimit old = limit_files(10000);
+    struct df_key keys[SHORT + 1];
+    struct combine *c = open_combine(&plan);
+    struct df_error err;
+
+    (void)state;
+    memset(room, 'w', sizeof room);
+    for (uint64_t n = 0; combine_status(c, &err) == DF_OK; n++) {
+        assert_true(n < MIB);
+        for (unsigned i = 0; i <= SHORT; i++) {
+            uint8_t *key = room + (size_t)i * LEN;
+
+            number_key(key, 8, n * (SHORT + 1) + i);
+            keys[i].data = key;
+            keys[i].len = i == SHORT ? LONG : LEN - i;
+        }
+        df_emit_keys(combine_emitter(c), keys, SHORT + 1);
+    }
+    df_emit_keys(combine_emitter(c), keys, SHORT + 1);
+    combine_settle(c);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(combine_finish(c, &err), DF_SYSTEM);
     assert_non_null(strstr(err.text, "writing a run: File too large"));
     combine_close(c);
 }
@@ -744,6 +784,7 @@ int main(void)
         cmocka_unit_test(test_failure_set_by_a_mapper),
         cmocka_unit_test(test_sample_keeps_keys_by_hash),
         cmocka_unit_test(test_no_spill_directory),
+        cmocka_unit_test(test_keys_that_wait_for_a_spill_that_fails),
         cmocka_unit_test(test_spill_cannot_be_written),
         cmocka_unit_test(test_one_descriptor_and_no_name),
         cmocka_unit_test(test_memory_stays_in_the_budget),

@@ -13,6 +13,7 @@
 #include "runtime/combine_internal.h"
 #include "runtime/reduce.h"
 #include "state/merge.h"
+#include "tests/give.h"
 #include "tests/oracle.h"
 
 enum { MIB = 1 << 20, WORKERS_MAX = 8 };
@@ -84,25 +85,12 @@ static void crew_emit(struct crew *crew, unsigned worker, int sign,
     oracle_add(&crew->oracle, sign, key, element, values);
 }
 
-static void crew_give(struct crew *crew)
-{
-    for (unsigned i = 0; i < crew->n; i++) {
-        combine_settle(crew->workers[i]);
-    }
-    for (unsigned i = 0; i < crew->n; i++) {
-        for (unsigned k = 1; k < crew->n; k++) {
-            combine_give(crew->workers[(i + k) % crew->n], crew->workers[i], i,
-                         crew->n);
-        }
-    }
-}
-
 static uint64_t crew_finish(struct crew *crew)
 {
     uint64_t spills = 0;
 
     if (crew->gives) {
-        crew_give(crew);
+        give_between(crew->workers, crew->n);
     }
     for (unsigned i = 0; i < crew->n; i++) {
         struct df_error err;
@@ -198,7 +186,7 @@ static void test_random_crews(void **state)
 
         crew_open(&crew, 1 + i % WORKERS_MAX, i % 2 == 0, 1 + i % 3, 1 + i % 5,
                   i % 4 < 2 ? MIB : (size_t)64 * MIB);
-        crew.gives = i % 8 < 4;
+        crew.gives = i % 3 != 0;
         crew_fill(&crew, 6000, &random);
         spills += crew_finish(&crew);
         check_all(&crew, i % 3 ? (size_t)8 * MIB : 1, i * 7);
@@ -387,7 +375,7 @@ static void check_beyond_64_bits(bool gives)
     crew_emit(&crew, 0, 1, key, key, &most);
     crew_emit(&crew, 1, 1, key, key, &most);
     if (gives) {
-        crew_give(&crew);
+        give_between(crew.workers, crew.n);
     }
     assert_int_equal(combine_finish(crew.workers[0], &err), DF_OK);
     assert_int_equal(combine_finish(crew.workers[1], &err), DF_OK);
@@ -428,6 +416,40 @@ static void check_given(unsigned workers, unsigned components,
     }
     assert_true(workers == 2 ? rows == crew.oracle.n : rows < before);
     check_all(&crew, MIB, 2);
+    crew_close(&crew);
+}
+
+/* So many keys that some share a tag, that slots lie behind their homes, and
+ * that some of those are at the borders of shares and the end of the table. */
+static void test_lists_of_keys_are_given(void **state)
+{
+    enum { LISTS = 150, KEYS = 1000, DISTINCT = 200000, LEN = 12 };
+    static const int64_t one = 1;
+    static uint8_t room[KEYS * LEN + DF_SLACK];
+    static struct df_key keys[KEYS];
+    unsigned seed = (unsigned)time(NULL);
+    struct crew crew;
+
+    (void)state;
+    print_message("seed %u\n", seed);
+    crew_open(&crew, 3, false, 1, 2, (size_t)64 * MIB);
+    crew.gives = true;
+    for (unsigned list = 0; list < LISTS; list++) {
+        for (unsigned i = 0; i < KEYS; i++) {
+            uint64_t number = (unsigned)rand_r(&seed) % DISTINCT;
+
+            keys[i].data = room + (size_t)i * LEN;
+            keys[i].len = LEN - number % 5;
+            memset(room + (size_t)i * LEN, 'n', LEN);
+            store_be64(room + (size_t)i * LEN, (number + 1) << 40);
+            room[(size_t)i * LEN] = 'k';
+            oracle_add(&crew.oracle, 1, bytes_of(keys[i].data, keys[i].len),
+                       bytes_of(NULL, 0), &one);
+        }
+        df_emit_keys(combine_emitter(crew.workers[list % 3]), keys, KEYS);
+    }
+    assert_int_equal(crew_finish(&crew), 0);
+    check_all(&crew, MIB, 3);
     crew_close(&crew);
 }
 
@@ -571,6 +593,76 @@ static void test_heads_of_ones_come_last(void **state)
     merge_close(merge);
 }
 
+/* Two sources, from none to all rows in both; one may count negated; begun
+ * again in the middle. */
+static void check_two(unsigned *seed)
+{
+    enum { ROWS = 60 };
+    static const struct row_shape shape = { .components = 1 };
+    static uint8_t heads[ROWS];
+    struct row rows[2][ROWS];
+    int64_t values[2][ROWS];
+    int64_t sums[ROWS] = { 0 };
+    bool minus[2] = { rand_r(seed) % 3 == 0, rand_r(seed) % 3 == 0 };
+    unsigned share = 1 + (unsigned)rand_r(seed) % 9;
+    struct list_source lists[2];
+    struct run_source *sources[2];
+    struct run_source *merge;
+    struct df_error err;
+
+    for (unsigned side = 0; side < 2; side++) {
+        size_t n = 0;
+        /* One may end long before the other. */
+        unsigned end = rand_r(seed) % 4 == 0 ? ROWS / 8 : ROWS;
+
+        for (unsigned i = 0; i < end; i++) {
+            heads[i] = (uint8_t)(i * 255 / (ROWS - 1));
+            if ((unsigned)rand_r(seed) % 10 < share) {
+                values[side][n] = 1 + rand_r(seed) % 2;
+                sums[i] += minus[side] ? -values[side][n] : values[side][n];
+                rows[side][n] = (struct row){ bytes_of(&heads[i], 1),
+                                              { 0 },
+                                              &values[side][n] };
+                n++;
+            }
+        }
+        lists[side] = list_of(rows[side], n);
+        sources[side] = &lists[side].source;
+    }
+    assert_int_equal(merge_open_signed(&merge, shape, sources, minus, 2, &err),
+                     DF_OK);
+    for (int again = 0; again < 2; again++) {
+        unsigned stop = again == 0 ? (unsigned)rand_r(seed) % ROWS : ROWS;
+        const struct row *row;
+
+        for (unsigned i = 0; i < stop; i++) {
+            if (sums[i] != 0) {
+                assert_int_equal(merge->next(merge, &row, &err), DF_OK);
+                assert_non_null(row);
+                assert_int_equal(row->head.data[0], heads[i]);
+                assert_int_equal(row->values[0], sums[i]);
+            }
+        }
+        if (stop == ROWS) {
+            assert_int_equal(merge->next(merge, &row, &err), DF_OK);
+            assert_null(row);
+        }
+        assert_int_equal(merge->rewind(merge, &err), DF_OK);
+    }
+    merge_close(merge);
+}
+
+static void test_two_sources_at_random(void **state)
+{
+    unsigned seed = (unsigned)time(NULL);
+
+    (void)state;
+    print_message("seed %u\n", seed);
+    for (unsigned i = 0; i < 3000; i++) {
+        check_two(&seed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -582,6 +674,8 @@ int main(void)
         cmocka_unit_test(test_bound_holds_for_sums_that_grow),
         cmocka_unit_test(test_sum_over_workers_beyond_64_bits),
         cmocka_unit_test(test_what_is_given_is_sorted_once),
+        cmocka_unit_test(test_lists_of_keys_are_given),
+        cmocka_unit_test(test_two_sources_at_random),
         cmocka_unit_test(test_colliding_heads_are_refused),
         cmocka_unit_test(test_failing_source_fails_the_merge),
         cmocka_unit_test(test_heads_of_ones_come_last),

@@ -130,7 +130,8 @@ static void check_all(struct heads *h, unsigned *seed)
 
 static void test_random_heads(void **state)
 {
-    static const size_t sizes[] = { 0, 1, 2, 24, 25, 300, 5000 };
+    static const size_t sizes[] = { 0,   1,   2,   24,   25,   127, 128,
+                                    300, 512, 513, 1023, 1024, 5000 };
     static const size_t commons[] = { 0, 1, 7, 8, 9, 33 };
     unsigned seed = (unsigned)time(NULL);
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "runtime/reduce.h"
+#include "tests/give.h"
 #include "tests/job_conformance.h"
 
 enum { MIB = 1 << 20, LIMBS = 6, WORKERS_MAX = 8 };
@@ -341,6 +342,9 @@ static void test_refusal_is_for_the_sum_alone(void **state)
         }
         for (size_t k = 0; k < lists; k++) {
             emit_some(workers[random_below(&random, n)], &sums, &random);
+        }
+        if (i % 2 == 0) {
+            give_between(workers, n);
         }
         for (unsigned w = 0; w < n; w++) {
             struct df_error err;
