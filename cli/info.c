@@ -378,7 +378,8 @@ const struct command command_info = {
     .summary = "show what a view is and where it stands",
     .synopsis = "VIEW [--json]",
     .text = "Shows the job and its options, the number of shards, how many "
-            "batches were applied and which was the last, the number of rows "
+            "batches were applied (each undo, redo and rebuild counts, too) "
+            "and which was the last, the number of rows "
             "(and of changes that readers add to them, see compact), "
             "the digest of all rows (views with equal digests are equal), "
             "the bytes on disk, and where its documents lie, if it knows "

@@ -94,6 +94,7 @@ void progress_show(void *ctx, const struct engine_progress *now)
 {
     struct progress *p = ctx;
     uint64_t time = microseconds();
+    bool begins = false; /* a phase, behind one that could be seen */
     char line[LINE_MAX_BYTES];
     char drawn[LINE_MAX_BYTES + 8];
 
@@ -103,9 +104,10 @@ void progress_show(void *ctx, const struct engine_progress *now)
     if (strcmp(p->phase, now->phase) != 0 || now->done < p->done) {
         (void)snprintf(p->phase, sizeof p->phase, "%s", now->phase);
         p->start = time;
+        begins = p->drawn;
     }
     p->done = now->done;
-    if (time - p->last < REDRAW_US) {
+    if (time - p->last < REDRAW_US && !begins) {
         return;
     }
     compose(line, p, now, time);

@@ -25,7 +25,7 @@ struct progress {
 void progress_init(struct progress *p, bool quiet);
 
 /* An engine_options.progress function; ctx is the struct progress. Draws at
- * most ten times a second. */
+ * most ten times a second, and where a phase begins. */
 void progress_show(void *ctx, const struct engine_progress *now);
 
 void progress_clear(struct progress *p);

@@ -31,6 +31,9 @@ const char *names_left_out(const char *name)
     if (name[0] == '.') {
         return "begins with a dot";
     }
+    if (strcmp(name, "lost+found") == 0) {
+        return "belongs to the file system";
+    }
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (ends_in(name, rules[i].suffix)) {
             return rules[i].why;

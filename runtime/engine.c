@@ -119,8 +119,10 @@ enum df_status application_check(struct application *a, struct df_error *err)
 enum df_status application_reduce(struct application *a, struct df_error *err)
 {
     struct clock_mark begun = clock_mark();
-    enum df_status status = crew_finish(a->crew, err);
+    enum df_status status;
 
+    crew_phase(a->options, a->batch->name, "reduce");
+    status = crew_finish(a->crew, err);
     if (status == DF_OK) {
         status = crew_reduce(a->crew, err);
     }
@@ -220,6 +222,7 @@ enum df_status application_install(struct application *a,
     if (files == NULL) {
         return error_no_memory(err);
     }
+    crew_phase(a->options, a->batch->name, "install");
     keeping_fill(&a->keeping, &a->entry);
     status = install_batch(a->v, &b, &a->negatives, err);
     a->begun_commit = b.begun_commit;

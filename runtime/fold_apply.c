@@ -366,8 +366,10 @@ static enum df_status finish(struct fold_batch *b, struct df_error *err)
 {
     struct clock_mark begun = clock_mark();
     struct ledger_entry *e = &b->a->entry;
-    enum df_status status = folding_finish(b->folding, err);
+    enum df_status status;
 
+    crew_phase(b->a->options, b->a->batch->name, "reduce");
+    status = folding_finish(b->folding, err);
     clock_since(&begun, &e->reduce_us, &e->reduce_cpu_us);
     if (status == DF_INPUT && folding_negative(b->folding) != NULL) {
         status = name_culprit(b, err);

@@ -216,9 +216,8 @@ static uint64_t differing_bits(const struct sort_entry *e, size_t n)
     return bits;
 }
 
-/* The first of the bits, and some behind it: fewer for fewer entries, so that
- * most buckets hold some. To empty ones time is lost that sorting a few by
- * insertion takes less of; where exactly makes no difference that was seen. */
+/* The first of the bits, and some behind it: fewer for fewer entries, for a
+ * bucket costs about as much as an entry, also when it is empty. */
 static struct digit first_digit(uint64_t bits, size_t n)
 {
     int width = n < 128 ? 4 : n < 1024 ? 6 : 8;

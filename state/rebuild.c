@@ -13,6 +13,7 @@
 #include "state/commit.h"
 #include "state/inbox.h"
 #include "state/settings.h"
+#include "state/timings.h"
 
 /* Entries copied per transaction: bounds the dirty pages. */
 enum { COPY_ENTRIES = 256 };
@@ -283,6 +284,7 @@ static enum df_status build(struct rebuild *r)
     }
     if (status == DF_OK) {
         status = copy_ledger(r);
+        timings_copy(r->v, r->generation);
     }
     if (status == DF_OK) {
         status = fill(r);

@@ -8,13 +8,13 @@
 
 enum { CPU = 16, CHECKED = 24, MODE = 0666 };
 
-static int open_file(const struct view *v, int flags)
+static int open_file(const struct view *v, uint64_t generation, int flags)
 {
     struct buf path = { 0 };
     struct df_error ignored;
     int fd = -1;
 
-    if (view_file(v, v->generation, "timings", &path, &ignored) == DF_OK) {
+    if (view_file(v, generation, "timings", &path, &ignored) == DF_OK) {
         fd = open((const char *)path.data, flags | O_CLOEXEC, MODE);
     }
     buf_fini(&path);
@@ -29,7 +29,7 @@ static size_t slot_of(uint64_t seq)
 void timings_note(const struct view *v, const struct ledger_entry *e)
 {
     uint8_t slot[TIMINGS_SLOT];
-    int fd = open_file(v, O_WRONLY | O_CREAT);
+    int fd = open_file(v, v->generation, O_WRONLY | O_CREAT);
     ssize_t n;
 
     if (fd < 0) {
@@ -46,7 +46,7 @@ void timings_note(const struct view *v, const struct ledger_entry *e)
 
 void timings_load(struct timings *t, const struct view *v)
 {
-    int fd = open_file(v, O_RDONLY);
+    int fd = open_file(v, v->generation, O_RDONLY);
     ssize_t n;
 
     t->loaded = true;
@@ -56,6 +56,21 @@ void timings_load(struct timings *t, const struct view *v)
     }
     n = pread(fd, t->slots, sizeof t->slots, 0);
     (void)n; /* slots that were not read have no check */
+    (void)close(fd);
+}
+
+void timings_copy(const struct view *v, uint64_t generation)
+{
+    struct timings t;
+    int fd = open_file(v, generation, O_WRONLY | O_CREAT);
+    ssize_t n;
+
+    if (fd < 0) {
+        return;
+    }
+    timings_load(&t, v);
+    n = pwrite(fd, t.slots, sizeof t.slots, 0);
+    (void)n;
     (void)close(fd);
 }
 

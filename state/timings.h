@@ -24,6 +24,8 @@ struct timings {
 /* Failures are nobody's concern. */
 void timings_note(const struct view *v, const struct ledger_entry *e);
 void timings_load(struct timings *t, const struct view *v);
+/* To the view's next generation. */
+void timings_copy(const struct view *v, uint64_t generation);
 /* Puts the whole time in place of what the entry says of itself. */
 void timings_apply(const struct timings *t, struct ledger_entry *e);
 

@@ -174,6 +174,7 @@ static void test_left_out(void **state)
     put("b/inserted/.git/config", "x");
     put("b/inserted/dir.tmp/f.txt", "x");
     put("b/.DS_Store", "x");
+    put("b/lost+found/x", "x");
     input_tree_link(root, "b/inserted/link.txt", "good.txt");
     input_tree_link(root, "b/inserted/loop", ".");
     input_tree_link(root, "b/inserted/.#lock", "me@host.1:2");
@@ -186,7 +187,7 @@ static void test_left_out(void **state)
     check_file(&b, 2, "inserted/good.txt", "good.txt");
     check_file(&b, 3, "inserted/nl\nname.txt", "nl\nname.txt");
     check_file(&b, 4, "inserted/tmp", "tmp");
-    assert_int_equal(b.notice_count, 13);
+    assert_int_equal(b.notice_count, 14);
     check_notice(&b, 0, ".DS_Store", "begins with a dot");
     check_notice(&b, 1, "insert", "symbolic link");
     check_notice(&b, 2, "inserted/.#lock", "begins with a dot");
@@ -200,6 +201,7 @@ static void test_left_out(void **state)
     check_notice(&b, 10, "inserted/e._COPYING_", "ends in ._COPYING_");
     check_notice(&b, 11, "inserted/link.txt", "symbolic link");
     check_notice(&b, 12, "inserted/loop", "symbolic link");
+    check_notice(&b, 13, "lost+found", "belongs to the file system");
     batch_fini(&b);
 }
 
