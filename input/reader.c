@@ -445,6 +445,14 @@ enum df_status reader_read(struct reader *r, struct reader_units *units,
     return source_close(&r->source, err);
 }
 
+uint64_t reader_read_bytes(const struct reader *r)
+{
+    const struct source *s = &r->source;
+    uint64_t pos = s->pos < s->range.end ? s->pos : s->range.end;
+
+    return pos - s->range.begin;
+}
+
 struct reader_counts reader_counts(const struct reader *r)
 {
     struct reader_counts counts = warc_counts(r->warc);

@@ -176,6 +176,9 @@ enum df_status reader_refuse(const struct reader_place *place,
                              const struct df_record *record, const char *why,
                              struct df_error *err);
 
+/* Bytes on disk of the unit in hand that have been read, for sinks. */
+uint64_t reader_read_bytes(const struct reader *r);
+
 /* Of all that was read since reader_open: over the readers of a batch the
  * sums are the same for any number of them. */
 struct reader_counts reader_counts(const struct reader *r);

@@ -10,6 +10,8 @@ enum {
     PROGRESS_EVERY_US = 100 * 1000,
     /* What is worth waking another worker for. */
     TEAM_BYTES = 256 << 10,
+    /* A long unit is counted as done in steps of this. */
+    COUNT_BYTES = 1 << 20,
     TEAM_UNITS = 64
 };
 
@@ -24,6 +26,7 @@ struct worker {
     bool deletes;      /* what is being read is deleted */
     uint64_t inserted; /* documents mapped */
     uint64_t deleted;
+    uint64_t counted;   /* bytes of the unit in hand that are done */
     size_t failed_unit; /* the unit of the failure below */
     enum df_status status;
     struct df_error err;
@@ -180,6 +183,25 @@ static void report(struct worker *w)
     }
 }
 
+/* So many bytes of the unit in hand are done. */
+static void count_done(struct worker *w, uint64_t bytes)
+{
+    (void)__atomic_add_fetch(&w->crew->progress.done_bytes, bytes - w->counted,
+                             __ATOMIC_RELAXED);
+    w->counted = bytes;
+}
+
+/* In the middle of a unit: a file that is not cut is a long one. */
+static void count_some(struct worker *w)
+{
+    uint64_t bytes = reader_read_bytes(w->reader);
+
+    if (bytes >= w->counted + COUNT_BYTES) {
+        count_done(w, bytes);
+    }
+    report(w);
+}
+
 /* One piece of a document: the map step. */
 static enum df_status map_piece(void *ctx, const struct df_piece *piece,
                                 struct df_error *err)
@@ -194,7 +216,7 @@ static enum df_status map_piece(void *ctx, const struct df_piece *piece,
         w->inserted += w->deletes ? 0 : 1;
     }
     mapping_piece(&w->mapping, piece);
-    report(w);
+    count_some(w);
     return combine_status(w->combine, err);
 }
 
@@ -222,7 +244,7 @@ static enum df_status map_records(void *ctx, const struct reader_place *place,
 
     w->deleted += w->deletes ? n : 0;
     w->inserted += w->deletes ? 0 : n;
-    report(w);
+    count_some(w);
     if (p->records != NULL) {
         return p->records(p->records_ctx, (unsigned)(w - w->crew->workers),
                           place, records, n, err);
@@ -259,9 +281,8 @@ static void read_unit(struct worker *w, size_t unit)
         combine_sign(w->combine, w->deletes ? -1 : 1);
     }
     w->status = read_by(w, unit, skip);
-    (void)__atomic_add_fetch(&c->progress.done_bytes,
-                             reader_unit_bytes(&c->units, unit),
-                             __ATOMIC_RELAXED);
+    count_done(w, reader_unit_bytes(&c->units, unit));
+    w->counted = 0;
 }
 
 static void scan_unit(struct worker *w, size_t unit)

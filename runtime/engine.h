@@ -127,8 +127,9 @@ enum df_status engine_rebuild(struct view *v, const struct jobspec *job,
  * that cannot be done exactly: the batch is not applied (not undone), its run
  * is not kept any more, or the view is one that engine_allows_undo refuses.
  * Rows that would become negative: DF_INPUT, unless on_negative is ALLOW.
- * There is nothing to rebuild from: the method is another one. *entry is
- * filled; its strings are static, or name's.
+ * There is nothing to rebuild from: the method is another one. Where opening
+ * the view has completed it, nothing is left to do. *entry is filled; its
+ * strings are static, or name's.
  */
 enum df_status engine_undo(struct view *v, const struct jobspec *job,
                            const char *batch, bool redo,

@@ -175,30 +175,81 @@ static enum df_status install(struct view *v, struct ledger_entry *entry,
     return status;
 }
 
-enum df_status engine_undo(struct view *v, const struct jobspec *job,
-                           const char *batch, bool redo,
+/* Whether opening the view has completed just that: it was decided before a
+ * crash, and whoever asks again is to hear that it is done. */
+static enum df_status find_completed(struct view *v, const char *batch,
+                                     enum ledger_kind kind,
+                                     struct ledger_entry *entry,
+                                     struct buf *name, bool *completed,
+                                     struct df_error *err)
+{
+    struct ledger_entry asked;
+    struct snapshot *s;
+    bool found = false;
+    enum df_status status = snapshot_open(&s, v, err);
+
+    *completed = false;
+    if (status != DF_OK) {
+        return status;
+    }
+    status = snapshot_find_entry(s, batch, false, &asked, err);
+    if (status == DF_OK &&
+        !buf_append(name, asked.name.data, asked.name.len)) {
+        status = error_no_memory(err);
+    }
+    if (status == DF_OK) {
+        status =
+            snapshot_ledger_get(s, snapshot_state(s).seq, entry, &found, err);
+    }
+    *completed = status == DF_OK && found && entry->kind == kind &&
+                 bytes_equal(entry->name, buf_bytes(name));
+    snapshot_close(s);
+    entry->name = buf_bytes(name);
+    entry->program = bytes_of_string(program);
+    return status;
+}
+
+static enum df_status undo(struct view *v, const char *batch, bool redo,
                            const struct engine_options *options,
                            struct ledger_entry *entry, struct buf *name,
                            struct df_error *err)
 {
     int64_t started_us = clock_us();
     struct keeping k = { 0 };
-    enum df_status status = engine_allows_undo(job, err);
+    enum df_status status;
 
+    buf_reset(name);
     *entry = (struct ledger_entry){ .kind = redo ? LEDGER_REDO : LEDGER_UNDO,
                                     .program = bytes_of_string(program) };
-    if (status == DF_OK) {
-        status = plan(&k, &entry->survivors, v, batch, redo, name, err);
-    }
+    status = plan(&k, &entry->survivors, v, batch, redo, name, err);
     if (status == DF_OK) {
         keeping_fill(&k, entry);
         entry->name = buf_bytes(name);
         status = install(v, entry, options, started_us, err);
     }
+    keeping_fini(&k);
+    return status;
+}
+
+enum df_status engine_undo(struct view *v, const struct jobspec *job,
+                           const char *batch, bool redo,
+                           const struct engine_options *options,
+                           struct ledger_entry *entry, struct buf *name,
+                           struct df_error *err)
+{
+    bool completed = false;
+    enum df_status status = engine_allows_undo(job, err);
+
+    if (status == DF_OK && view_recovered(v).len > 0) {
+        status = find_completed(v, batch, redo ? LEDGER_REDO : LEDGER_UNDO,
+                                entry, name, &completed, err);
+    }
+    if (status == DF_OK && !completed) {
+        status = undo(v, batch, redo, options, entry, name, err);
+    }
     entry->effects = bytes_of(NULL, 0);
     entry->drops = bytes_of(NULL, 0);
     entry->note = bytes_of(NULL, 0);
     entry->has_effects = false;
-    keeping_fini(&k);
     return status;
 }
