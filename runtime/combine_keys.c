@@ -88,7 +88,8 @@ static void add_long(struct combine *c, const struct df_key *key)
  * gcc would put into memory and read back. */
 static __attribute__((noinline)) void add_missed(struct combine *c,
                                                  const struct df_key *key,
-                                                 uint64_t low, uint64_t high)
+                                                 uint64_t low, uint64_t high,
+                                                 uint64_t hash)
 {
     struct hot_key k = { low, high };
 
@@ -104,7 +105,7 @@ static __attribute__((noinline)) void add_missed(struct combine *c,
     }
     if (key->len > HOT_KEY_MAX) {
         add_long(c, key);
-    } else if (hot_miss(&c->hot, k, key->len, hot_hash(k, key->len), c->sign,
+    } else if (hot_miss(&c->hot, k, key->len, hash, c->sign,
                         &c->cold[c->cold_count])) {
         take_cold(c);
     }
@@ -140,30 +141,20 @@ AVX512 static inline struct hot_key load_avx512(const uint8_t *data,
 
 /* The loop of both paths, inlined into each: no call is left in it but the
  * rare one. */
-static inline __attribute__((always_inline)) void count_signed(
-    struct combine *c, const struct df_key *keys, size_t n, int64_t sign,
+static inline __attribute__((always_inline)) void count_keys(
+    struct combine *c, const struct df_key *keys, size_t n,
     struct hot_key (*load)(const uint8_t *data, size_t len))
 {
     const struct hot hot = c->hot;
+    const int64_t sign = c->sign;
 
     for (const struct df_key *key = keys; key < keys + n; key++) {
         struct hot_key k = load(key->data, key->len);
         uint64_t hash = hot_hash(k, key->len);
 
         if (!hot_hit(&hot, k, key->len, hash, sign)) {
-            add_missed(c, key, k.low, k.high);
+            add_missed(c, key, k.low, k.high, hash);
         }
-    }
-}
-
-static inline __attribute__((always_inline)) void count_keys(
-    struct combine *c, const struct df_key *keys, size_t n,
-    struct hot_key (*load)(const uint8_t *data, size_t len))
-{
-    if (c->sign > 0) {
-        count_signed(c, keys, n, 1, load);
-    } else {
-        count_signed(c, keys, n, -1, load);
     }
 }
 

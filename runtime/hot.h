@@ -21,12 +21,11 @@
  *
  * A place is the key's that was seen there last, as long as it is seen again
  * before so many others want it (HOT_CREDIT). To let a key in costs nothing:
- * the one that leaves goes to the table in its stead. Credit is given when
- * another key comes, not for each time one is seen. Example, one place, a
- * credit of 2:
+ * the one that leaves goes to the table in its stead. Example, one place,
+ * a credit of 2:
  *
  *     key     the   the   tree  the   leaf  tree  root
- *     credit  0     0     1     1     1     0     0
+ *     credit  0     2     1     2     1     0     0
  *     holds   the 1 the 2 the 2 the 3 the 3 the 3 root 1
  *     table               tree        leaf  tree  the +3
  *
@@ -59,9 +58,8 @@ struct hot_key {
 struct hot_entry {
     struct hot_key key;
     int64_t count;
-    uint32_t met; /* low bits of count when others wanted the place last */
-    uint16_t len; /* 0: free */
-    uint16_t credit;
+    uint32_t len; /* 0: free */
+    uint32_t credit;
 };
 
 struct hot {
@@ -135,6 +133,7 @@ static inline bool hot_hit(const struct hot *h, struct hot_key k, size_t len,
 
     if (e->key.low == k.low && e->key.high == k.high && e->len == len) {
         e->count += sign;
+        e->credit = HOT_CREDIT;
         return true;
     }
     return false;
@@ -166,21 +165,6 @@ static inline bool hot_leave(struct hot_entry *e, struct hot_count *out)
     return counts;
 }
 
-/* Another key wants the place. Whether the one that has it was met since is
- * seen by its count, so that to count it is to write one number. */
-static inline bool hot_gives_way(struct hot_entry *e)
-{
-    if (e->met != (uint32_t)e->count) {
-        e->met = (uint32_t)e->count;
-        e->credit = HOT_CREDIT;
-    }
-    if (e->credit == 0) {
-        return true;
-    }
-    e->credit--;
-    return false;
-}
-
 /* After hot_hit did not find it: a key of 1 to HOT_KEY_MAX bytes. Whether
  * `out` is to be counted. */
 static inline bool hot_miss(const struct hot *h, struct hot_key k, size_t len,
@@ -189,7 +173,8 @@ static inline bool hot_miss(const struct hot *h, struct hot_key k, size_t len,
     struct hot_entry *e = hot_place(h, hash);
     bool leaves;
 
-    if (!hot_gives_way(e)) {
+    if (e->credit > 0) {
+        e->credit--;
         hot_put(out, k, len, hash, sign);
         return true;
     }
@@ -197,8 +182,7 @@ static inline bool hot_miss(const struct hot *h, struct hot_key k, size_t len,
     e->key.low = k.low;
     e->key.high = k.high;
     e->count = sign;
-    e->met = (uint32_t)sign;
-    e->len = (uint16_t)len;
+    e->len = (uint32_t)len;
     return leaves;
 }
 
