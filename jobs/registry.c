@@ -50,7 +50,8 @@ const struct df_option registry_common[] = {
     { .name = "having",
       .initial = "none",
       .values = "VALUE>=K",
-      .help = "readers see only rows with a value of at least K: 'having=count>=2'" },
+      .help = "readers see only rows with a value of at least K: "
+              "'having=count>=2'" },
     { .name = "keep",
       .initial = "0",
       .values = "N",

@@ -41,6 +41,7 @@ struct progress {
 };
 
 struct crew {
+    struct progress progress; /* first: aligned */
     struct crew_plan plan;
     struct worker *workers;    /* plan.threads of them */
     struct combine **combines; /* theirs, for reduce */
@@ -52,7 +53,6 @@ struct crew {
     struct batch *batch;
     uint64_t total_bytes;
     unsigned team; /* workers that have had something to do */
-    struct progress progress;
     int64_t reported_us; /* by the worker that reports */
 };
 
