@@ -392,7 +392,6 @@ enum df_status combine_finish(struct combine *c, struct df_error *err)
     if (status != DF_OK) {
         return status;
     }
-    hot_close(&c->hot);
     buf_fini(&c->stored);
     if (c->stats.spills == 0) {
         (void)sort_table(c);

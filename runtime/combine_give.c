@@ -50,21 +50,10 @@ static void give_matches(struct giving *g)
     g->count = 0;
 }
 
-/* The first slot with a tag, or the free one where it could be. Two keys of
- * one tag are rare: the second then stays where it is. */
-static struct table_slot *find_tag(const struct table *t, uint32_t tag)
-{
-    size_t i = tag >> t->shift;
-
-    while (!table_is_free(&t->cells[i].slot) && t->cells[i].slot.tag != tag) {
-        i = (i + 1) & (t->slots - 1);
-    }
-    return &t->cells[i].slot;
-}
-
+/* Two keys of one tag are rare: the second then stays where it is. */
 static void give_slot(struct giving *g, struct table_slot *from)
 {
-    struct table_slot *to = find_tag(&g->to->table, from->tag);
+    struct table_slot *to = table_find_tag(&g->to->table, from->tag);
 
     if (table_is_free(to)) {
         return;

@@ -249,4 +249,5 @@ void combine_settle(struct combine *c)
         }
     }
     drain_cold(c);
+    hot_close(&c->hot); /* to settle once more is nothing */
 }

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 
 enum {
-    CACHE_LINE = 64,
     PROGRESS_EVERY_US = 100 * 1000,
     /* What is worth waking another worker for. */
     TEAM_BYTES = 256 << 10,
@@ -15,10 +14,9 @@ enum {
     TEAM_UNITS = 64
 };
 
-/* One worker: everything here is its own until the workers have joined. In
- * cache lines of its own, too: it is written to with every document. */
+/* One worker: everything here is its own until the workers have joined. */
 struct worker {
-    _Alignas(CACHE_LINE) struct crew *crew;
+    struct crew *crew;
     struct reader *reader;
     struct combine *combine; /* NULL: records go to the plan's sink */
     struct mapping mapping;
@@ -32,37 +30,24 @@ struct worker {
     struct df_error err;
 };
 
-/* What workers share while they run: atomic, and written to with every unit,
- * so in a cache line away from what they only read. */
-struct progress {
-    _Alignas(CACHE_LINE) size_t next_unit;
-    uint64_t done_bytes;
-    int failed;
-};
-
 struct crew {
-    struct progress progress; /* first: aligned */
     struct crew_plan plan;
     struct worker *workers;    /* plan.threads of them */
     struct combine **combines; /* theirs, for reduce */
     struct reduce *reducers[VIEW_SHARDS_MAX];
 
-    /* The batch being mapped; only read while workers run. */
+    /* The batch being mapped. next_unit, done_bytes and failed are shared
+     * and atomic; the rest is read only while workers run. */
     struct reader_units units;
     const bool *skip;
     struct batch *batch;
     uint64_t total_bytes;
     unsigned team; /* workers that have had something to do */
+    size_t next_unit;
+    uint64_t done_bytes;
+    int failed;
     int64_t reported_us; /* by the worker that reports */
 };
-
-/* Zeroed memory for n things that are aligned to cache lines. */
-static void *allocate(size_t n, size_t size)
-{
-    void *p = aligned_alloc(CACHE_LINE, n * size);
-
-    return p == NULL ? NULL : memset(p, 0, n * size);
-}
 
 /* ---- opening ---- */
 
@@ -98,7 +83,7 @@ static enum df_status worker_open(struct worker *w, struct crew *c,
 enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
                          struct df_error *err)
 {
-    struct crew *c = allocate(1, sizeof *c);
+    struct crew *c = calloc(1, sizeof *c);
     enum df_status status = DF_OK;
 
     *out = NULL;
@@ -106,7 +91,7 @@ enum df_status crew_open(struct crew **out, const struct crew_plan *plan,
         return error_no_memory(err);
     }
     c->plan = *plan;
-    c->workers = allocate(plan->threads, sizeof *c->workers);
+    c->workers = calloc(plan->threads, sizeof *c->workers);
     c->combines = calloc(plan->threads, sizeof(struct combine *));
     if (c->workers == NULL || c->combines == NULL) {
         crew_close(c);
@@ -172,21 +157,30 @@ static void report(struct worker *w)
     now = clock_us();
     if (now - c->reported_us >= PROGRESS_EVERY_US) {
         c->reported_us = now;
-        o->progress(o->progress_ctx,
-                    &(struct engine_progress){
-                        .batch = c->batch->name,
-                        .phase = "map",
-                        .done = __atomic_load_n(&c->progress.done_bytes,
-                                                __ATOMIC_RELAXED),
-                        .total = c->total_bytes,
-                    });
+        o->progress(o->progress_ctx, &(struct engine_progress){
+                                         .batch = c->batch->name,
+                                         .phase = "map",
+                                         .done = __atomic_load_n(
+                                             &c->done_bytes, __ATOMIC_RELAXED),
+                                         .total = c->total_bytes,
+                                     });
+    }
+}
+
+void crew_phase(const struct engine_options *options, const char *batch,
+                const char *phase)
+{
+    if (options->progress != NULL) {
+        options->progress(
+            options->progress_ctx,
+            &(struct engine_progress){ .batch = batch, .phase = phase });
     }
 }
 
 /* So many bytes of the unit in hand are done. */
 static void count_done(struct worker *w, uint64_t bytes)
 {
-    (void)__atomic_add_fetch(&w->crew->progress.done_bytes, bytes - w->counted,
+    (void)__atomic_add_fetch(&w->crew->done_bytes, bytes - w->counted,
                              __ATOMIC_RELAXED);
     w->counted = bytes;
 }
@@ -296,9 +290,8 @@ static void work(struct worker *w, void (*step)(struct worker *, size_t unit))
     struct crew *c = w->crew;
 
     while (w->status == DF_OK &&
-           __atomic_load_n(&c->progress.failed, __ATOMIC_RELAXED) == 0) {
-        size_t unit =
-            __atomic_fetch_add(&c->progress.next_unit, 1, __ATOMIC_RELAXED);
+           __atomic_load_n(&c->failed, __ATOMIC_RELAXED) == 0) {
+        size_t unit = __atomic_fetch_add(&c->next_unit, 1, __ATOMIC_RELAXED);
 
         if (unit >= c->units.count) {
             break;
@@ -306,7 +299,7 @@ static void work(struct worker *w, void (*step)(struct worker *, size_t unit))
         step(w, unit);
         if (w->status != DF_OK) {
             w->failed_unit = unit;
-            __atomic_store_n(&c->progress.failed, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&c->failed, 1, __ATOMIC_RELAXED);
         }
         report(w);
     }
@@ -335,7 +328,7 @@ static enum df_status first_failure(const struct crew *c, struct df_error *err)
 
 bool crew_has_failed(const struct crew *c)
 {
-    return __atomic_load_n(&c->progress.failed, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&c->failed, __ATOMIC_RELAXED) != 0;
 }
 
 /* A small batch is done by one worker before a second one is awake. */
@@ -354,7 +347,7 @@ static enum df_status work_all(struct crew *c,
                                void (*step)(struct worker *, size_t unit),
                                struct df_error *err)
 {
-    c->progress.next_unit = 0;
+    c->next_unit = 0;
 #pragma omp parallel for num_threads(c->team) schedule(static, 1)
     for (unsigned i = 0; i < c->team; i++) {
         work(&c->workers[i], step);
@@ -404,7 +397,7 @@ enum df_status crew_map(struct crew *c, struct batch *batch, const bool *skip,
     }
     c->batch = batch;
     c->skip = skip;
-    c->progress.done_bytes = 0;
+    c->done_bytes = 0;
     c->total_bytes = batch_bytes(batch);
     choose_team(c);
     if (c->plan.begin != NULL) {

@@ -101,9 +101,10 @@ struct reader_cut crew_cut(const struct jobspec *job,
 /* What options leave open: as many threads as processors; a quarter of the
  * machine's (or the container's) memory, in bytes. */
 unsigned crew_threads(const struct engine_options *options);
+size_t crew_memory(const struct engine_options *options);
+
 /* Tells the progress function of a phase that is not measured. */
 void crew_phase(const struct engine_options *options, const char *batch,
                 const char *phase);
-size_t crew_memory(const struct engine_options *options);
 
 #endif

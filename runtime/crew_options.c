@@ -127,13 +127,3 @@ struct reader_cut crew_cut(const struct jobspec *job,
     cut.config = job->config;
     return cut;
 }
-
-void crew_phase(const struct engine_options *options, const char *batch,
-                const char *phase)
-{
-    if (options->progress != NULL) {
-        options->progress(
-            options->progress_ctx,
-            &(struct engine_progress){ .batch = batch, .phase = phase });
-    }
-}

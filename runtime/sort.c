@@ -31,7 +31,7 @@ enum {
     WORD = 8,   /* bytes in sort_entry.word */
     SMALL = 24, /* as few are sorted by insertion */
     FEW = 512,  /* that their copies take 8 KiB of a first cache */
-    BUCKETS_MAX = 256,
+    BUCKETS_MAX = SORT_PARTS_MAX, /* by part, or by eight bits of a word */
     BY_PART = -1
 };
 

@@ -269,19 +269,26 @@ static inline struct table_slot *table_home(const struct table *t,
     return &t->cells[k->tag >> t->shift].slot;
 }
 
+/* The first slot with a tag, or the free one where it could be. */
+static inline struct table_slot *table_find_tag(const struct table *t,
+                                                uint32_t tag)
+{
+    size_t i = tag >> t->shift;
+
+    while (!table_is_free(&t->cells[i].slot) && t->cells[i].slot.tag != tag) {
+        i = (i + 1) & (t->slots - 1);
+    }
+    return &t->cells[i].slot;
+}
+
 /* Sends for the record of a key, or of another with the same tag: its first
  * line and the one with its end, which most often are two. */
 static inline void table_prefetch_record(const struct table *t,
                                          const struct table_key *k)
 {
-    size_t i = k->tag >> t->shift;
-    const uint8_t *record;
+    uint32_t ref = table_find_tag(t, k->tag)->ref;
+    const uint8_t *record = t->records + (size_t)ref * TABLE_UNIT;
 
-    while (!table_is_free(&t->cells[i].slot) &&
-           t->cells[i].slot.tag != k->tag) {
-        i = (i + 1) & (t->slots - 1);
-    }
-    record = t->records + (size_t)t->cells[i].slot.ref * TABLE_UNIT;
     __builtin_prefetch(record, 1);
     __builtin_prefetch(record + t->key_offset + k->len, 1);
 }
