@@ -100,7 +100,7 @@ defer_touched() { # TOUCHED
         [ "$round" -lt "$peer_rounds" ] || continue
         defer_once increment "$1"
         defer_once overwrite "$1"
-        [ "$round" -gt 0 ] && [ "$1" -ge 1000000 ] || defer_peer sqlite "$1"
+        defer_peer sqlite "$1"
     done
     [ "$1" -ne 100000 ] || targets="ms<=12"
     [ "$1" -ne 1000000 ] || targets="ms<=100"

@@ -86,6 +86,7 @@ struct tally {
     const struct form *form;
     bool json;
     bool verbose;
+    bool quiet;
     size_t given;                           /* batches; 0: none seen yet */
     size_t notices;                         /* printed so far */
     size_t left_out;                        /* not printed any more */
@@ -325,6 +326,13 @@ static void print_json(struct tally *t, const struct engine_report *r)
     json_line(&j);
 }
 
+/* The longer a view lives, the more of these there are every night. */
+static bool is_passed_over(enum engine_outcome outcome)
+{
+    return outcome == ENGINE_ALREADY_APPLIED || outcome == ENGINE_UNDONE ||
+           outcome == ENGINE_COVERED;
+}
+
 static void report(void *ctx, const struct engine_report *r)
 {
     struct tally *t = ctx;
@@ -352,7 +360,7 @@ static void report(void *ctx, const struct engine_report *r)
     }
     if (t->json) {
         print_json(t, r);
-    } else {
+    } else if (!t->quiet || !is_passed_over(r->outcome)) {
         print_line(t, r);
     }
     output_flush(t->out);
@@ -442,7 +450,8 @@ static enum df_status apply(struct invocation *in, const void *given,
                            .job = o->job,
                            .form = o->spec.form,
                            .json = run->json,
-                           .verbose = w->resources.verbose };
+                           .verbose = w->resources.verbose,
+                           .quiet = w->resources.quiet };
     enum df_status status = DF_OK;
 
     if (run->outcomes != NULL) {
@@ -475,7 +484,8 @@ const struct command command_run = {
         "DELTAS is a batch - a directory with inserted/ and deleted/ in it "
         "- or a directory of batches. Batches that the view does not have "
         "yet are applied in natural order of their names, each in a "
-        "transaction of its own; the others are passed over. Stops at the "
+        "transaction of its own; the others are passed over (and with "
+        "--quiet not listed). Stops at the "
         "first batch that is refused: those before it stay applied. After a "
         "crash or an interruption run the same command again.",
     .examples = "  deltafold run words deltas/\n"

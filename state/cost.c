@@ -64,7 +64,7 @@ double cost_due_bytes(double leaf_pages, double page_size)
 
 /* ---- the model ---- */
 
-/* What an install consists of. */
+/* What an install consists of, beside its commits. */
 struct parts {
     double work;    /* that shards share, by one thread */
     double written; /* pages, while their shard commits */
@@ -144,35 +144,53 @@ static double syncs(const struct cost_features *f, enum install_method m,
                                   : DECIDE_COMMITS + turns(f->shards, lanes);
 }
 
-static double us_with(const struct cost_features *f, const struct parts *p,
-                      double rounds, double syncs, unsigned lanes)
+/* So many commits, one after the other, and what is done beside them. */
+static struct cost with_commits(const struct cost_features *f,
+                                const struct parts *p, double rounds,
+                                double syncs, unsigned lanes)
 {
-    double each = lanes > 1 ? COMMIT_US + stall_us : COMMIT_US;
+    double commits = rounds + syncs;
+    double stalls = lanes > 1 ? stall_us * commits : 0;
 
-    return each * (rounds + syncs) + p->work / lanes +
-           p->written * rounds / shards_of(f);
+    return (struct cost){
+        .commit_us = COMMIT_US * commits,
+        .work_us =
+            stalls + p->work / lanes + p->written * rounds / shards_of(f),
+    };
 }
 
-static double install_us(const struct cost_features *f, enum install_method m,
-                         unsigned lanes)
+static double sum(struct cost c)
+{
+    return c.commit_us + c.work_us;
+}
+
+static struct cost install_cost(const struct cost_features *f,
+                                enum install_method m, unsigned lanes)
 {
     struct parts p = parts_of(f, m);
     bool at_once = m == INSTALL_DEFER && f->is_small;
 
-    return us_with(f, &p, at_once ? 1 : rounds(f, lanes), syncs(f, m, lanes),
-                   lanes);
+    return with_commits(f, &p, at_once ? 1 : rounds(f, lanes),
+                        syncs(f, m, lanes), lanes);
 }
 
 unsigned cost_team(const struct cost_features *f, enum install_method m)
 {
-    return f->lanes > 1 && install_us(f, m, f->lanes) < install_us(f, m, 1)
+    return f->lanes > 1 && sum(install_cost(f, m, f->lanes)) <
+                               sum(install_cost(f, m, 1))
                ? f->lanes
                : 1;
 }
 
+static struct cost modelled(const struct cost_features *f,
+                            enum install_method m)
+{
+    return install_cost(f, m, cost_team(f, m));
+}
+
 double cost_model(const struct cost_features *f, enum install_method m)
 {
-    return install_us(f, m, cost_team(f, m));
+    return sum(modelled(f, m));
 }
 
 /* ---- the fit ---- */
@@ -197,76 +215,152 @@ static double median(double *at, size_t n)
     return fabs(log(low)) < fabs(log(high)) ? low : high;
 }
 
-/* How far the model was off, by method, newest first. */
+/* How far the model was off, newest first; there is room for one more. */
 struct samples {
-    double at[COST_METHODS][COST_SAMPLES + 1];
-    size_t count[COST_METHODS];
+    double at[COST_SAMPLES + 1];
+    size_t count;
 };
 
-static void note(struct samples *s, const struct ledger_entry *e)
+static void note(struct samples *s, double us, double model)
 {
-    double off;
+    double off = us / model;
 
-    if (e->model_us == 0 || (unsigned)e->method >= COST_METHODS ||
-        s->count[e->method] == COST_SAMPLES) {
-        return;
+    if (s->count < COST_SAMPLES) {
+        off = off < FACTOR_MIN ? FACTOR_MIN : off;
+        s->at[s->count++] = off > FACTOR_MAX ? FACTOR_MAX : off;
     }
-    off = (double)e->install_us / (double)e->model_us;
-    off = off < FACTOR_MIN ? FACTOR_MIN : off;
-    s->at[e->method][s->count[e->method]++] =
-        off > FACTOR_MAX ? FACTOR_MAX : off;
+}
+
+/* An entry tells of the greater of its two parts. */
+static bool is_of_commits(const struct ledger_entry *e)
+{
+    return 2 * e->model_commit_us >= e->model_us;
+}
+
+static void note_commits(struct samples *s, const struct ledger_entry *e)
+{
+    double work = (double)(e->model_us - e->model_commit_us);
+
+    note(s, (double)e->install_us - work, (double)e->model_commit_us);
+}
+
+static void note_work(struct samples *s, const struct ledger_entry *e,
+                      double commit)
+{
+    double commits = commit * (double)e->model_commit_us;
+
+    note(s, (double)e->install_us - commits,
+         (double)(e->model_us - e->model_commit_us));
 }
 
 /* The model's own word counts as one of the samples: a single night, be it the
- * first, does not decide. There is room for one more. */
-static double fitted(double *at, size_t n)
+ * first, does not decide. */
+static double fitted(struct samples *s)
 {
-    if (n == 0) {
+    if (s->count == 0) {
         return 0;
     }
-    at[n] = 1;
-    return median(at, n + 1);
+    s->at[s->count] = 1;
+    return median(s->at, s->count + 1);
+}
+
+/* What the last entries say of what they took, newest first. */
+struct told {
+    struct ledger_entry entries[COST_ENTRIES];
+    size_t count;
+};
+
+static enum df_status load_told(struct told *told, struct store_txn *t,
+                                const struct timings *timings, uint64_t seq,
+                                struct df_error *err)
+{
+    enum df_status status = DF_OK;
+    uint64_t last = seq > COST_ENTRIES ? seq - COST_ENTRIES : 0;
+
+    for (; status == DF_OK && seq > last; seq--) {
+        struct ledger_entry *e = &told->entries[told->count];
+        bool found;
+
+        status = ledger_table_get(t, seq, e, &found, err);
+        if (status == DF_OK && found) {
+            timings_apply(timings, e);
+            told->count += e->model_us > 0 &&
+                           e->model_commit_us <= e->model_us &&
+                           (unsigned)e->method < COST_METHODS;
+        }
+    }
+    return status;
+}
+
+/* First what a commit takes, then by that what is left. */
+static void fit_to(struct cost_fit *fit, const struct told *told)
+{
+    struct samples commits = { 0 };
+    struct samples work[COST_METHODS] = { 0 };
+
+    for (size_t i = 0; i < told->count; i++) {
+        if (is_of_commits(&told->entries[i])) {
+            note_commits(&commits, &told->entries[i]);
+        }
+    }
+    fit->commit = fitted(&commits);
+    for (size_t i = 0; i < told->count; i++) {
+        const struct ledger_entry *e = &told->entries[i];
+
+        if (!is_of_commits(e)) {
+            note_work(&work[e->method], e, cost_commit_factor(fit));
+        }
+    }
+    for (size_t m = 0; m < COST_METHODS; m++) {
+        fit->work[m] = fitted(&work[m]);
+    }
 }
 
 enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
                              const struct timings *timings, uint64_t seq,
                              struct df_error *err)
 {
-    struct samples s = { 0 };
-    enum df_status status = DF_OK;
-    uint64_t last = seq > COST_ENTRIES ? seq - COST_ENTRIES : 0;
+    struct told *told = calloc(1, sizeof *told);
+    enum df_status status;
 
     *fit = (struct cost_fit){ 0 };
-    for (; status == DF_OK && seq > last; seq--) {
-        struct ledger_entry e;
-        bool found;
-
-        status = ledger_table_get(t, seq, &e, &found, err);
-        if (status == DF_OK && found) {
-            timings_apply(timings, &e);
-            note(&s, &e);
-        }
+    if (told == NULL) {
+        return error_no_memory(err);
     }
-    for (size_t m = 0; m < COST_METHODS; m++) {
-        fit->factor[m] = fitted(s.at[m], s.count[m]);
+    status = load_told(told, t, timings, seq, err);
+    if (status == DF_OK) {
+        fit_to(fit, told);
     }
+    free(told);
     return status;
 }
 
-double cost_factor(const struct cost_fit *fit, enum install_method m)
+double cost_commit_factor(const struct cost_fit *fit)
+{
+    return fit->commit > 0 ? fit->commit : 1;
+}
+
+double cost_work_factor(const struct cost_fit *fit, enum install_method m)
 {
     double known[COST_METHODS];
     size_t n = 0;
 
-    if (fit->factor[m] > 0) {
-        return fit->factor[m];
+    if (fit->work[m] > 0) {
+        return fit->work[m];
     }
     for (size_t i = 0; i < COST_METHODS; i++) {
-        if (fit->factor[i] > 0) {
-            known[n++] = fit->factor[i];
+        if (fit->work[i] > 0) {
+            known[n++] = fit->work[i];
         }
     }
     return n == 0 ? 1 : median(known, n);
+}
+
+static double fit_us(const struct cost_fit *fit, struct cost c,
+                     enum install_method m)
+{
+    return c.commit_us * cost_commit_factor(fit) +
+           c.work_us * cost_work_factor(fit, m);
 }
 
 /* ---- the choice ---- */
@@ -275,11 +369,11 @@ struct cost_choice cost_predict(const struct cost_features *f,
                                 const struct cost_fit *fit,
                                 enum install_method m)
 {
-    double us = cost_model(f, m);
+    struct cost model = modelled(f, m);
 
     return (struct cost_choice){ .method = m,
-                                 .model_us = us,
-                                 .predicted_us = us * cost_factor(fit, m) };
+                                 .model = model,
+                                 .predicted_us = fit_us(fit, model, m) };
 }
 
 /* Bytes of an overlay that is due, all shards together. */
@@ -300,16 +394,21 @@ static bool folds_in_place(const struct cost_features *f, double rows)
 
 /* Shards fold each for itself. */
 static double fold_with(const struct cost_features *f, const struct parts *p,
+                        const struct cost_fit *fit, enum install_method as,
                         unsigned lanes)
 {
-    return us_with(f, p, turns(f->shards, lanes), 0, lanes);
+    return fit_us(fit, with_commits(f, p, turns(f->shards, lanes), 0, lanes),
+                  as);
 }
 
-static double fold_model(const struct cost_features *f, const struct parts *p)
+/* Rows are folded as this method installs them. */
+static double fold_us(const struct cost_features *f, const struct parts *p,
+                      const struct cost_fit *fit, enum install_method as)
 {
-    double alone = fold_with(f, p, 1);
+    double alone = fold_with(f, p, fit, as, 1);
 
-    return f->lanes > 1 ? fmin(alone, fold_with(f, p, f->lanes)) : alone;
+    return f->lanes > 1 ? fmin(alone, fold_with(f, p, fit, as, f->lanes))
+                        : alone;
 }
 
 double cost_fold(const struct cost_features *f, const struct cost_fit *fit,
@@ -324,10 +423,9 @@ double cost_fold(const struct cost_features *f, const struct cost_fit *fit,
     later.run_rows = 0;
     in_place = increment_parts(&later);
     anew = overwrite_parts(&later);
-    us = fold_model(f, &anew) * cost_factor(fit, INSTALL_OVERWRITE);
+    us = fold_us(f, &anew, fit, INSTALL_OVERWRITE);
     return folds_in_place(f, rows)
-               ? fmin(us, fold_model(f, &in_place) *
-                              cost_factor(fit, INSTALL_INCREMENT))
+               ? fmin(us, fold_us(f, &in_place, fit, INSTALL_INCREMENT))
                : us;
 }
 
@@ -379,7 +477,8 @@ static struct debts debts_of(const struct cost_features *f,
             cost_fold(f, fit, f->folding_rows) * f->fold_left / f->view_rows;
     }
     d.run += merges(f, run) * f->run_rows * MERGE_ROW_US /
-             (f->lanes > 0 ? f->lanes : 1) * cost_factor(fit, INSTALL_DEFER);
+             (f->lanes > 0 ? f->lanes : 1) *
+             cost_work_factor(fit, INSTALL_DEFER);
     return d;
 }
 

@@ -4,10 +4,13 @@
  * Two numbers for each method. `model` is what its steps cost on the machine
  * where it was measured: rows, blocks and pages by the thread, and commits,
  * one after the other, each with its price. `predicted` is that times how far
- * the model was off for this view on this machine, as its ledger tells: the
- * median over the last entries of that method and the model itself, so that
- * one noisy night changes nothing, not even the first; entries of long ago do
- * not count, so that several noisy ones are forgotten.
+ * the model was off for this view on this machine, as its ledger tells. What a
+ * commit takes is the disk's, and the same for all methods: a method that was
+ * not tried lately must not look cheap because the disk was slow for others.
+ * What is done beside commits is each method's own. Either is the median over
+ * the last entries that tell of it and the model itself, so that one noisy
+ * night changes nothing, not even the first; entries of long ago do not count,
+ * so that several noisy ones are forgotten.
  *
  * What is chosen is the least by price, which looks ahead: a deferred run
  * will have to be folded some day, and an overwrite folds what is deferred
@@ -55,21 +58,30 @@ void cost_set_stall(double us);
  * one method are enough. */
 enum { COST_ENTRIES = 64, COST_SAMPLES = 9, COST_METHODS = INSTALL_AUTO };
 
+/* Microseconds from the reduced run to the commit. */
+struct cost {
+    double commit_us; /* all commits, one after the other */
+    double work_us;   /* what is done beside them */
+};
+
+/* How far the model is off; 0: nothing is known. */
 struct cost_fit {
-    double factor[COST_METHODS]; /* by method; 0: nothing is known */
+    double commit;
+    double work[COST_METHODS]; /* by method */
 };
 enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
                              const struct timings *timings, uint64_t seq,
                              struct df_error *err) DF_MUST_CHECK;
+double cost_commit_factor(const struct cost_fit *fit);
 /* The factor of a method: its own, or that of all others, or 1. */
-double cost_factor(const struct cost_fit *fit, enum install_method m);
+double cost_work_factor(const struct cost_fit *fit, enum install_method m);
 
-/* Microseconds from the reduced run to the commit, before the fit. */
+/* Microseconds, before the fit. */
 double cost_model(const struct cost_features *f, enum install_method m);
 
 struct cost_choice {
     enum install_method method;
-    double model_us;
+    struct cost model;
     double predicted_us;
 };
 /* What one method is predicted to take. */

@@ -310,7 +310,8 @@ enum df_status install_plan(struct work *w)
     e->seq = w->shard[0].state.seq + 1;
     e->kept = w->b->keep;
     e->method = choice.method;
-    e->model_us = (uint64_t)choice.model_us;
+    e->model_commit_us = (uint64_t)choice.model.commit_us;
+    e->model_us = e->model_commit_us + (uint64_t)choice.model.work_us;
     e->predicted_us = (uint64_t)choice.predicted_us;
     status = choose_place(w, &sight);
     return status == DF_OK ? reserve(w, &sight) : status;

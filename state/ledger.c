@@ -61,6 +61,7 @@ static const struct number numbers[] = {
     NUMBER("skip", records_skipped),
     NUMBER("unf", unfolded),
     NUMBER("model", model_us),
+    NUMBER("mcom", model_commit_us),
     NUMBER("cmpct", compact_us),
 };
 enum {

@@ -101,14 +101,15 @@ struct ledger_entry {
 
     uint64_t counters[DF_COUNTERS_MAX]; /* the job's */
     uint64_t spills;
-    int64_t time;          /* when committed, seconds since 1970 */
-    uint64_t predicted_us; /* of install_us; 0: there was no prediction */
-    uint64_t model_us;     /* the same before it was fitted to this view */
-    uint64_t compact_us;   /* merging and folding since the entry before */
-    uint64_t measured_us;  /* start of reading to the commit (timings.h) */
-    uint64_t map_us;       /* reading, mapping, combining */
-    uint64_t reduce_us;    /* sorting and merging that was not overlapped */
-    uint64_t install_us;   /* reduce streamed into the store, committed */
+    int64_t time;             /* when committed, seconds since 1970 */
+    uint64_t predicted_us;    /* of install_us; 0: there was no prediction */
+    uint64_t model_us;        /* the same before it was fitted to this view */
+    uint64_t model_commit_us; /* of that, commits */
+    uint64_t compact_us;      /* merging and folding since the entry before */
+    uint64_t measured_us;     /* start of reading to the commit (timings.h) */
+    uint64_t map_us;          /* reading, mapping, combining */
+    uint64_t reduce_us;       /* sorting and merging that was not overlapped */
+    uint64_t install_us;      /* reduce streamed into the store, committed */
     /* Processor time of these, all threads together: where it is threads times
      * as long, no thread has waited, for another one or for the disk. */
     uint64_t map_cpu_us;
