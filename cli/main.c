@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/spelling.h"
 #include "cli/command.h"
+#include "state/store.h"
 
 static struct output standard_output;
 
@@ -135,6 +136,23 @@ static void complain(const struct df_error *err)
     }
 }
 
+/* May be in a signal handler, and is the end in any case. What is written
+ * there lies on disk already, or in a transaction that will never have been.
+ */
+static void end_on_damage(const char *path)
+{
+    static const char advice[] =
+        ": is damaged: restore the view from a copy, or make it anew\n";
+    struct shown s;
+    ssize_t n = write(STDERR_FILENO, "deltafold: ", strlen("deltafold: "));
+
+    (void)shown(&s, bytes_of_string(path));
+    n = write(STDERR_FILENO, s.text, strlen(s.text));
+    n = write(STDERR_FILENO, advice, sizeof advice - 1);
+    (void)n;
+    _exit(DF_STATE);
+}
+
 int main(int argc, char **argv)
 {
     struct df_error err = { 0 };
@@ -147,6 +165,7 @@ int main(int argc, char **argv)
     }
     /* A file that may not grow (ulimit -f) is an error like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    store_on_damage(end_on_damage);
     output_init(&standard_output, STDOUT_FILENO);
     status = dispatch(argc, argv, &err);
     written = output_finish(&standard_output, &lost);

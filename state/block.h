@@ -24,11 +24,12 @@
 #define STATE_BLOCK_H
 
 #include "state/row.h"
+#include "state/store.h"
 
 /* What an entry may take of a page so that four fit: (4096 - 16) / 4, less a
- * slot of two bytes and a node header of eight. A row that is longer has an
- * entry of its own. */
-enum { BLOCK_SIZE = 1010 };
+ * slot of two bytes, a node header of eight and the check. A row that is
+ * longer has an entry of its own. */
+enum { BLOCK_SIZE = 1010 - STORE_CHECK };
 
 /* Reading: block_open, then block_next until *end. A row's head lies in the
  * reader, its tail in the entry. */

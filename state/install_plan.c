@@ -286,7 +286,7 @@ static enum df_status choose_place(struct work *w, struct sight *sight)
         sight->room_to_store[0] += sight->room_to_store[i];
         sight->room_to_store[i] = 0;
     }
-    return view_need_format(w->v, w->err);
+    return view_need_inbox(w->v, w->err);
 }
 
 enum df_status install_plan(struct work *w)

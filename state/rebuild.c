@@ -321,7 +321,7 @@ enum df_status install_rebuild(struct view *v, struct install_batch *b,
     } else {
         /* Should the switch fail half-way, the next writer sees which of the
          * two is the view and removes the other. */
-        status = view_switch(v, r->generation, err);
+        status = view_switch(v, VIEW_FORMAT_NOW, r->generation, err);
         if (status == DF_OK) {
             remove_generation(r, v->generation);
         }

@@ -43,6 +43,9 @@ static enum df_status find_entry(struct store_cursor *c, struct bytes head,
     if (status != DF_OK || (found && bytes_equal(e->key, head))) {
         return status;
     }
+    if (found && bytes_compare(e->key, head) < 0) {
+        return damaged(err); /* a page lies in another's place */
+    }
     e->next_key = e->key;
     value = e->value;
     if (!found) {
@@ -53,6 +56,8 @@ static enum df_status find_entry(struct store_cursor *c, struct bytes head,
     if (status == DF_OK && !found) {
         e->key = e->next_key;
         e->value = value;
+    } else if (status == DF_OK && bytes_compare(e->key, head) > 0) {
+        return damaged(err);
     }
     return status;
 }
@@ -127,9 +132,13 @@ enum df_status rows_get(struct store_txn *t, enum store_table table,
 /* ---- reading in order ---- */
 
 struct rows_reader {
+    struct store_txn *txn;
+    enum store_table table;
     struct store_cursor *cursor;
     unsigned components;
     struct block_reader block;
+    bool is_whole;    /* reads the table from its beginning */
+    uint64_t entries; /* of these, so many so far */
 };
 
 enum df_status rows_reader_open(struct rows_reader **out, struct store_txn *t,
@@ -143,6 +152,8 @@ enum df_status rows_reader_open(struct rows_reader **out, struct store_txn *t,
     if (r == NULL) {
         return error_no_memory(err);
     }
+    r->txn = t;
+    r->table = table;
     r->components = components;
     status = store_cursor_open(&r->cursor, t, table, err);
     if (status != DF_OK) {
@@ -159,6 +170,32 @@ void rows_reader_close(struct rows_reader *r)
         store_cursor_close(r->cursor);
         free(r);
     }
+}
+
+/* Pages that are missing from a table, or lie in the place of others, are told
+ * by how many entries there are. */
+static enum df_status check_whole(struct rows_reader *r, struct df_error *err)
+{
+    struct store_size size;
+    enum df_status status;
+
+    if (!r->is_whole) {
+        return DF_OK;
+    }
+    status = store_table_size(r->txn, r->table, &size, err);
+    return status == DF_OK && size.entries != r->entries ? damaged(err)
+                                                         : status;
+}
+
+/* The entry behind those that were read. */
+static bool enter(struct rows_reader *r, struct bytes key, struct bytes value)
+{
+    bool in_order =
+        r->block.head_len == 0 ||
+        bytes_compare(bytes_of(r->block.head, r->block.head_len), key) < 0;
+
+    r->entries++;
+    return in_order && block_open(&r->block, r->components, key, value);
 }
 
 enum df_status rows_reader_next(struct rows_reader *r, const struct row **row,
@@ -180,10 +217,13 @@ enum df_status rows_reader_next(struct rows_reader *r, const struct row **row,
             return DF_OK;
         }
         status = store_cursor_next(r->cursor, &key, &value, &found, err);
-        if (status != DF_OK || !found) {
+        if (status != DF_OK) {
             return status;
         }
-        if (!block_open(&r->block, r->components, key, value)) {
+        if (!found) {
+            return check_whole(r, err);
+        }
+        if (!enter(r, key, value)) {
             return damaged(err);
         }
     }
@@ -197,15 +237,19 @@ enum df_status rows_reader_seek(struct rows_reader *r, struct bytes head,
 
     *row = NULL;
     r->block = (struct block_reader){ .components = r->components };
-    if (status != DF_OK || !e.there) {
+    r->is_whole = head.len == 0;
+    r->entries = 0;
+    if (status != DF_OK) {
         return status;
+    }
+    if (!e.there) {
+        return check_whole(r, err);
     }
     if (!e.has_next) {
         /* The cursor may have run off the table's beginning. */
         status = store_cursor_seek(r->cursor, e.key, &e.value, &e.there, err);
     }
-    if (status == DF_OK &&
-        !block_open(&r->block, r->components, e.key, e.value)) {
+    if (status == DF_OK && !enter(r, e.key, e.value)) {
         status = damaged(err);
     }
     do {

@@ -16,9 +16,9 @@
 
 #include "state/block.h"
 
-/* Four pages of LMDB, less their header: blocks lie in pages of their own,
- * and fill them. A row that is longer has a block of its own. */
-enum { RUN_BLOCK_SIZE = 4 * 4096 - 16, RUN_BLOCK_RESTART = 16 };
+/* Four pages of LMDB, less their header and the check: blocks lie in pages of
+ * their own, and fill them. A row that is longer has a block of its own. */
+enum { RUN_BLOCK_SIZE = 4 * 4096 - 16 - STORE_CHECK, RUN_BLOCK_RESTART = 16 };
 
 /* Writing: zeroed; run_block_begin, run_block_add in order while there is
  * room, run_block_end. False without memory. */

@@ -44,11 +44,21 @@ static const char *const table_names[STORE_TABLES] = {
     [STORE_DIGESTS] = "digests",
 };
 
+/* An empty table: values have checks (store_value.c). */
+#define CHECKS "checks"
+
 static uint64_t map_step = MAP_STEP_DEFAULT;
 
 void store_set_map_step(uint64_t bytes)
 {
     map_step = bytes == 0 ? MAP_STEP_DEFAULT : bytes;
+}
+
+static bool makes_checks = true;
+
+void store_set_checks(bool as_usual)
+{
+    makes_checks = as_usual;
 }
 
 /* LMDB calls a write that came out short an I/O error; as a rule the disk is
@@ -77,6 +87,11 @@ enum df_status store_fail(struct store *s, int code, const char *doing,
     case MDB_VERSION_MISMATCH:
     case MDB_INCOMPATIBLE:
     case MDB_NOTFOUND:
+    /* These are met where pages are not as they were written, only. */
+    case MDB_KEYEXIST:
+    case MDB_CURSOR_FULL:
+    case MDB_PAGE_FULL:
+    case MDB_BAD_TXN:
         return error_set(err, DF_STATE,
                          "%s: cannot %s: %s: restore the view from a copy, "
                          "or make it anew",
@@ -223,6 +238,17 @@ static int begin(struct store *s, unsigned flags, MDB_txn **txn)
     return code;
 }
 
+/* Whether values have checks: those of a file that is made now do. */
+static int look_for_checks(struct store *s, MDB_txn *txn)
+{
+    MDB_dbi dbi;
+    int code = mdb_dbi_open(txn, CHECKS,
+                            s->is_new && makes_checks ? MDB_CREATE : 0, &dbi);
+
+    s->has_checks = code == 0;
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
 /* Opens all tables once; handles are good for the environment's life. */
 static enum df_status open_tables(struct store *s, struct df_error *err)
 {
@@ -230,6 +256,10 @@ static enum df_status open_tables(struct store *s, struct df_error *err)
     MDB_txn *txn = NULL;
     int code = begin(s, writes ? 0 : MDB_RDONLY, &txn);
 
+    store_enter(s);
+    if (code == 0) {
+        code = look_for_checks(s, txn);
+    }
     for (unsigned i = 0; code == 0 && i < STORE_TABLES; i++) {
         code = mdb_dbi_open(txn, table_names[i], writes ? MDB_CREATE : 0,
                             &s->tables[i]);
@@ -238,6 +268,7 @@ static enum df_status open_tables(struct store *s, struct df_error *err)
             code = 0;
         }
     }
+    store_leave();
     if (code != 0) {
         mdb_txn_abort(txn);
         return store_fail(s, code, "open", err);
@@ -278,7 +309,7 @@ static enum df_status open_env(struct store *s, struct df_error *err)
     if (code != 0) {
         return store_fail(s, code, "open", err);
     }
-    code = mdb_env_set_maxdbs(s->env, STORE_TABLES);
+    code = mdb_env_set_maxdbs(s->env, STORE_TABLES + 1);
     if (code == 0) {
         code = mdb_env_set_maxreaders(s->env, READERS_MAX);
     }
@@ -286,8 +317,13 @@ static enum df_status open_env(struct store *s, struct df_error *err)
         code = mdb_env_set_mapsize(s->env, map_step);
     }
     if (code == 0) {
+        code = store_watch(s);
+    }
+    if (code == 0) {
         flags |= s->access == STORE_READ ? MDB_RDONLY : 0;
+        store_enter(s);
         code = mdb_env_open(s->env, s->path, flags, MODE);
+        store_leave();
     }
     return code == 0 ? DF_OK : store_fail(s, code, "open", err);
 }
@@ -310,6 +346,7 @@ static enum df_status open_all(struct store *s, bool *missing,
     enum df_status status = store_file_check(s->path, missing, err);
 
     if (*missing && s->access == STORE_WRITE) {
+        s->is_new = true;
         status = DF_OK;
     }
     if (status != DF_OK) {
@@ -433,7 +470,9 @@ enum df_status store_begin(struct store_txn **out, struct store *s,
         return error_no_memory(err);
     }
     t->store = s;
+    store_enter(s);
     code = begin(s, flags, &t->txn);
+    store_leave();
     if (code != 0) {
         free(t);
         return store_fail(s, code, "begin", err);
@@ -446,8 +485,11 @@ enum df_status store_begin(struct store_txn **out, struct store *s,
 enum df_status store_commit(struct store_txn *t, struct df_error *err)
 {
     struct store *s = t->store;
-    int code = mdb_txn_commit(t->txn);
+    int code;
 
+    store_enter(s);
+    code = mdb_txn_commit(t->txn);
+    store_leave();
     s->open_txns--;
     free(t);
     return code == 0 ? DF_OK : store_fail(s, code, "commit", err);
@@ -499,18 +541,23 @@ enum df_status store_get(struct store_txn *t, enum store_table table,
 {
     MDB_dbi dbi = t->store->tables[table];
     MDB_val k = store_val(key);
+    enum df_status status = DF_OK;
     MDB_val v;
-    int code =
-        dbi == STORE_NO_TABLE ? MDB_NOTFOUND : mdb_get(t->txn, dbi, &k, &v);
+    int code = MDB_NOTFOUND;
 
+    store_enter(t->store);
+    if (dbi != STORE_NO_TABLE) {
+        code = mdb_get(t->txn, dbi, &k, &v);
+    }
     *found = code == 0;
     if (code == 0) {
-        *value = store_bytes(v);
-        seen_by_get(t, *value);
+        seen_by_get(t, store_bytes(v));
+        status = store_value_get(t->store, key, v, value, err);
     }
+    store_leave();
     /* Keys that LMDB could not hold, empty or too long, are not there. */
     return code == 0 || code == MDB_NOTFOUND || code == MDB_BAD_VALSIZE
-               ? DF_OK
+               ? status
                : store_fail(t->store, code, "read", err);
 }
 
@@ -519,9 +566,16 @@ static enum df_status put(struct store_txn *t, enum store_table table,
                           struct df_error *err)
 {
     MDB_val k = store_val(key);
-    MDB_val v = store_val(value);
-    int code = mdb_put(t->txn, t->store->tables[table], &k, &v, flags);
+    MDB_val v = { .mv_size = store_value_size(t->store, value) };
+    int code;
 
+    store_enter(t->store);
+    code =
+        mdb_put(t->txn, t->store->tables[table], &k, &v, flags | MDB_RESERVE);
+    if (code == 0) {
+        store_value_put(t->store, key, value, v);
+    }
+    store_leave();
     return code == 0 ? DF_OK : store_fail(t->store, code, "write", err);
 }
 
@@ -542,8 +596,11 @@ enum df_status store_append(struct store_txn *t, enum store_table table,
 enum df_status store_empty(struct store_txn *t, enum store_table table,
                            struct df_error *err)
 {
-    int code = mdb_drop(t->txn, t->store->tables[table], 0);
+    int code;
 
+    store_enter(t->store);
+    code = mdb_drop(t->txn, t->store->tables[table], 0);
+    store_leave();
     return code == 0 ? DF_OK
                      : store_fail(t->store, code, "empty a table", err);
 }

@@ -1,6 +1,6 @@
 /*
  * store.h: one LMDB environment with the tables a shard needs; store.c and
- * store_cursor.c are the only users of lmdb.h.
+ * those that share store_internal.h with it are the only users of lmdb.h.
  *
  *     store_open(&s, path, STORE_WRITE, err);
  *     do {
@@ -15,6 +15,9 @@
  * transaction open, makes it larger and says that the transaction is to be
  * done again. A failed put poisons its transaction: only abort is left.
  *
+ * Every value lies there with a check of it and its key. One that is not as
+ * it was written is DF_STATE wherever it is read.
+ *
  * Threads: a write transaction belongs to the thread that began it; read
  * transactions may move. At most one environment per file and process.
  * Bytes that get and cursors return point into the map (or a dirty page) and
@@ -26,6 +29,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+
+enum { STORE_CHECK = 4 }; /* bytes of it */
 
 enum store_access { STORE_READ, STORE_WRITE };
 
@@ -58,6 +63,13 @@ enum df_status store_open(struct store **out, const char *path,
                           struct df_error *err) DF_MUST_CHECK;
 void store_close(struct store *s); /* takes NULL; no transaction open */
 
+/* What is called, in a signal handler it may be, where a damaged page has led
+ * astray; it is not to return, or the process ends by the signal. For
+ * programs, once, when they begin: it takes SIGSEGV and SIGBUS over, for what
+ * happens while a store is read or written. */
+typedef void store_told(const char *path);
+void store_on_damage(store_told *f);
+
 /* Whether no transaction is open. */
 bool store_is_idle(const struct store *s);
 
@@ -68,6 +80,9 @@ bool store_grow_if_full(struct store *s, enum df_status *status,
                         struct df_error *err);
 /* For tests: the first map's size and the step of growth; 0: default. */
 void store_set_map_step(uint64_t bytes);
+/* For tests: files that are made from now on are as they were before there were
+ * checks, or are as usual. */
+void store_set_checks(bool as_usual);
 
 /* A step of ours beside LMDB: forgets which pages of the file this process
  * has mapped in, so that a scan of a large store does not count as memory.

@@ -67,20 +67,26 @@ static enum df_status move(struct store_cursor *c, MDB_cursor_op op,
                            MDB_val *k, struct bytes *key, struct bytes *value,
                            bool *found, struct df_error *err)
 {
+    enum df_status status = DF_OK;
     MDB_val v = { 0 };
-    int code = c->cursor == NULL ? MDB_NOTFOUND
-                                 : mdb_cursor_get(c->cursor, k, &v, op);
+    int code = MDB_NOTFOUND;
 
-    *found = code == 0;
-    if (code != 0 && code != MDB_NOTFOUND) {
-        return store_fail(c->store, code, "read", err);
+    store_enter(c->store);
+    if (c->cursor != NULL) {
+        code = mdb_cursor_get(c->cursor, k, &v, op);
     }
-    seen(c, *found, store_bytes(v));
+    *found = code == 0;
+    if (code == 0 || code == MDB_NOTFOUND) {
+        seen(c, *found, store_bytes(v));
+    } else {
+        status = store_fail(c->store, code, "read", err);
+    }
     if (*found) {
         *key = store_bytes(*k);
-        *value = store_bytes(v);
+        status = store_value_get(c->store, *key, v, value, err);
     }
-    return DF_OK;
+    store_leave();
+    return status;
 }
 
 enum df_status store_cursor_seek(struct store_cursor *c, struct bytes key,
@@ -148,9 +154,15 @@ static enum df_status cursor_put(struct store_cursor *c, struct bytes key,
                                  struct df_error *err)
 {
     MDB_val k = store_val(key);
-    MDB_val v = store_val(value);
-    int code = mdb_cursor_put(c->cursor, &k, &v, flags);
+    MDB_val v = { .mv_size = store_value_size(c->store, value) };
+    int code;
 
+    store_enter(c->store);
+    code = mdb_cursor_put(c->cursor, &k, &v, flags | MDB_RESERVE);
+    if (code == 0) {
+        store_value_put(c->store, key, value, v);
+    }
+    store_leave();
     return code == 0 ? DF_OK : store_fail(c->store, code, "write", err);
 }
 
@@ -169,7 +181,10 @@ enum df_status store_cursor_append(struct store_cursor *c, struct bytes key,
 enum df_status store_cursor_remove(struct store_cursor *c,
                                    struct df_error *err)
 {
-    int code = mdb_cursor_del(c->cursor, 0);
+    int code;
 
+    store_enter(c->store);
+    code = mdb_cursor_del(c->cursor, 0);
+    store_leave();
     return code == 0 ? DF_OK : store_fail(c->store, code, "write", err);
 }

@@ -1,6 +1,7 @@
 /*
- * store_internal.h: struct store and LMDB, shared by store.c and
- * store_cursor.c, the only ones that may include this and, by it, lmdb.h.
+ * store_internal.h: struct store and LMDB, shared by store.c, store_cursor.c,
+ * store_value.c and store_fault.c, the only ones that may include this and, by
+ * it, lmdb.h.
  */
 #ifndef STATE_STORE_INTERNAL_H
 #define STATE_STORE_INTERNAL_H
@@ -25,6 +26,8 @@ struct store {
     char *path; /* for messages; owned */
     MDB_dbi tables[STORE_TABLES];
     enum store_access access;
+    bool is_new;     /* there was no file */
+    bool has_checks; /* behind every value (store_value.c) */
     uint64_t map_size;
     bool full;             /* set by a failure, read by grow_if_full */
     bool unmapped;         /* growing failed: LMDB has no map any more */
@@ -50,6 +53,30 @@ static inline struct bytes store_bytes(MDB_val v)
 {
     return bytes_of(v.mv_data, v.mv_size);
 }
+
+/* The store whose pages this thread follows, or NULL (store_fault.c): told
+ * around every call of LMDB that does so. */
+extern _Thread_local struct store *volatile store_at_work;
+static inline void store_enter(struct store *s)
+{
+    store_at_work = s;
+}
+static inline void store_leave(void)
+{
+    store_at_work = NULL;
+}
+/* Has the store's assertions told. An LMDB code. */
+int store_watch(struct store *s);
+
+/* How long a value is with its check; puts the two into room of that length.
+ */
+size_t store_value_size(const struct store *s, struct bytes value);
+void store_value_put(const struct store *s, struct bytes key,
+                     struct bytes value, MDB_val room);
+/* The value without its check, which is looked at. */
+enum df_status store_value_get(struct store *s, struct bytes key,
+                               MDB_val stored, struct bytes *value,
+                               struct df_error *err);
 
 /* Tells which of our statuses an LMDB code is, and fills the message. */
 enum df_status store_fail(struct store *s, int code, const char *doing,

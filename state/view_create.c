@@ -159,7 +159,7 @@ static enum df_status create_locked(struct view *v,
     }
     view_close_stores(v);
     if (status == DF_OK) {
-        status = view_switch(v, 1, err);
+        status = view_switch(v, VIEW_FORMAT_NOW, 1, err);
     }
     return status == DF_OK ? sync_parent(v->path, err) : status;
 }

@@ -12,9 +12,6 @@
 #include "base/directory.h"
 #include "state/view_internal.h"
 
-/* Raised when an older program could not read what this one writes: since 2
- * shards may have inboxes (inbox.h). */
-#define FORMAT_NOW '2'
 #define FORMAT "deltafold view format "
 #define GENERATION "\ngeneration "
 
@@ -31,7 +28,7 @@ static enum df_status parse_current(struct view *v, const char *text,
     char *end;
 
     if (strncmp(text, FORMAT, head) != 0 || text[head] < '1' ||
-        text[head] > FORMAT_NOW ||
+        text[head] > VIEW_FORMAT_NOW ||
         strncmp(text + head + 1, GENERATION, sizeof GENERATION - 1) != 0) {
         return error_set(err, DF_STATE, "%s: not a view this version can read",
                          v->path);
@@ -72,13 +69,13 @@ enum df_status view_current(struct view *v, uint64_t *generation,
 }
 
 /* Writes the text of `current` into a file beside it and syncs that. */
-static enum df_status write_current(const char *path, uint64_t generation,
-                                    struct df_error *err)
+static enum df_status write_current(const char *path, char format,
+                                    uint64_t generation, struct df_error *err)
 {
     enum df_status status = DF_OK;
     char text[CURRENT_MAX];
     int len = snprintf(text, sizeof text, FORMAT "%c" GENERATION "%llu\n",
-                       FORMAT_NOW, (unsigned long long)generation);
+                       format, (unsigned long long)generation);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
     ssize_t written;
 
@@ -96,8 +93,8 @@ static enum df_status write_current(const char *path, uint64_t generation,
     return status;
 }
 
-enum df_status view_switch(const struct view *v, uint64_t generation,
-                           struct df_error *err)
+enum df_status view_switch(const struct view *v, char format,
+                           uint64_t generation, struct df_error *err)
 {
     char *fresh = view_path_of(v->path, "current.new");
     char *current = view_path_of(v->path, "current");
@@ -110,7 +107,7 @@ enum df_status view_switch(const struct view *v, uint64_t generation,
     /* The generation's own name must last before it is pointed to. */
     status = directory_sync(v->path, err);
     if (status == DF_OK) {
-        status = write_current(fresh, generation, err);
+        status = write_current(fresh, format, generation, err);
     }
     if (status == DF_OK && rename(fresh, current) != 0) {
         status = error_errno(err, errno, "%s", current);
@@ -124,14 +121,14 @@ out:
     return status;
 }
 
-enum df_status view_need_format(struct view *v, struct df_error *err)
+enum df_status view_need_inbox(struct view *v, struct df_error *err)
 {
     enum df_status status = DF_OK;
 
-    if (v->format < FORMAT_NOW) {
-        status = view_switch(v, v->generation, err);
+    if (v->format < VIEW_FORMAT_INBOX) {
+        status = view_switch(v, VIEW_FORMAT_INBOX, v->generation, err);
         if (status == DF_OK) {
-            v->format = FORMAT_NOW;
+            v->format = VIEW_FORMAT_INBOX;
         }
     }
     return status;

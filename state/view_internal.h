@@ -8,6 +8,13 @@
 
 #include "state/meta.h"
 
+/* Raised when an older program could not read what this one writes: shards
+ * may have inboxes (inbox.h); values have checks (store.h), in generations
+ * that are made since. */
+#define VIEW_FORMAT_INBOX '2'
+#define VIEW_FORMAT_CHECKS '3'
+#define VIEW_FORMAT_NOW VIEW_FORMAT_CHECKS
+
 struct view {
     char *path;
     char *scratch; /* path + "/tmp" */
@@ -52,13 +59,14 @@ enum df_status view_current(struct view *v, uint64_t *generation,
                             struct df_error *err) DF_MUST_CHECK;
 
 /* Makes `generation` the view, atomically and durably. */
-enum df_status view_switch(const struct view *v, uint64_t generation,
+enum df_status view_switch(const struct view *v, char format,
+                           uint64_t generation,
                            struct df_error *err) DF_MUST_CHECK;
 
-/* Before something is written that the first format did not have: from then
+/* Before an inbox is filled, which the first format did not have: from then
  * on programs that know only that refuse the view. */
-enum df_status view_need_format(struct view *v,
-                                struct df_error *err) DF_MUST_CHECK;
+enum df_status view_need_inbox(struct view *v,
+                               struct df_error *err) DF_MUST_CHECK;
 
 /* Takes the writer's lock, waiting up to wait_seconds. */
 enum df_status view_lock(struct view *v, unsigned wait_seconds,

@@ -653,6 +653,112 @@ static void test_scans_take_little_memory(void **state)
     store_close(s);
 }
 
+/* ---- damage ---- */
+
+static const char needle[] = "a value that is nowhere else";
+
+/* Changes one bit of the first place in the file where the text stands. */
+static void damage(const char *text)
+{
+    size_t size = (size_t)file_size();
+    uint8_t *all = malloc(size);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    size_t at = 0;
+
+    assert_non_null(all);
+    assert_int_equal(pread(fd, all, size, 0), (ssize_t)size);
+    while (memcmp(all + at, text, strlen(text)) != 0) {
+        at++;
+        assert_true(at + strlen(text) <= size);
+    }
+    at += strlen(text) / 2;
+    all[at] ^= 4;
+    assert_int_equal(pwrite(fd, all + at, 1, (off_t)at), 1);
+    (void)close(fd);
+    free(all);
+}
+
+static void put_needle(void)
+{
+    struct store *s = open_store(STORE_WRITE);
+    struct store_txn *t = begin(s, STORE_WRITE);
+    struct df_error err;
+    char room[16];
+
+    for (unsigned i = 0; i < 9; i++) {
+        assert_int_equal(store_put(t, STORE_META, key_of(room, i),
+                                   bytes_of_string(i == 4 ? needle : ""),
+                                   &err),
+                         DF_OK);
+    }
+    assert_int_equal(store_commit(t, &err), DF_OK);
+    store_close(s);
+}
+
+/* The statuses of reading the one key by get, and all by a cursor. */
+static void read_needle(enum df_status *by_get, enum df_status *by_cursor)
+{
+    struct store *s = open_store(STORE_READ);
+    struct store_txn *t = begin(s, STORE_READ);
+    struct store_cursor *c;
+    struct df_error err;
+    struct bytes key;
+    struct bytes value;
+    char room[16];
+    bool found;
+
+    *by_get = store_get(t, STORE_META, key_of(room, 4), &value, &found, &err);
+    assert_int_equal(store_cursor_open(&c, t, STORE_META, &err), DF_OK);
+    do {
+        *by_cursor = store_cursor_next(c, &key, &value, &found, &err);
+    } while (*by_cursor == DF_OK && found);
+    if (*by_cursor != DF_OK) {
+        assert_non_null(strstr(err.text, "is damaged"));
+    }
+    store_cursor_close(c);
+    store_abort(t);
+    store_close(s);
+}
+
+static void test_a_changed_bit_is_told(void **state)
+{
+    static const char *const places[] = { needle, "0000000004" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        enum df_status by_get;
+        enum df_status by_cursor;
+
+        (void)unlink(path);
+        put_needle();
+        read_needle(&by_get, &by_cursor);
+        assert_int_equal(by_get, DF_OK);
+        assert_int_equal(by_cursor, DF_OK);
+        damage(places[i]);
+        read_needle(&by_get, &by_cursor);
+        /* A key that has changed is not there. */
+        assert_int_equal(by_get, i == 0 ? DF_STATE : DF_OK);
+        assert_int_equal(by_cursor, DF_STATE);
+    }
+}
+
+/* They are read and written as they were. */
+static void test_files_without_checks(void **state)
+{
+    enum df_status by_get;
+    enum df_status by_cursor;
+
+    (void)state;
+    store_set_checks(false);
+    put_needle();
+    store_set_checks(true);
+    put_needle();
+    damage(needle);
+    read_needle(&by_get, &by_cursor);
+    assert_int_equal(by_get, DF_OK);
+    assert_int_equal(by_cursor, DF_OK);
+}
+
 #define WITH_ROOT(test)                                                       \
     cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
@@ -672,6 +778,8 @@ int main(void)
         WITH_ROOT(test_truncated_file),
         WITH_ROOT(test_impossible_page_size),
         WITH_ROOT(test_scans_take_little_memory),
+        WITH_ROOT(test_a_changed_bit_is_told),
+        WITH_ROOT(test_files_without_checks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

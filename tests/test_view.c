@@ -202,7 +202,7 @@ static void test_damaged_current(void **state)
         const char *why;
     } cases[] = {
         { "", "not a view this version can read" },
-        { "deltafold view format 3\ngeneration 1\n", "not a view this" },
+        { "deltafold view format 4\ngeneration 1\n", "not a view this" },
         { "?1\n", "is damaged" },
         { "1", "is damaged" },
         { "0\n", "is damaged" },
