@@ -80,8 +80,8 @@ bool store_grow_if_full(struct store *s, enum df_status *status,
                         struct df_error *err);
 /* For tests: the first map's size and the step of growth; 0: default. */
 void store_set_map_step(uint64_t bytes);
-/* For tests: files that are made from now on are as they were before there were
- * checks, or are as usual. */
+/* For tests: files that are made from now on are as they were before there
+ * were checks, or are as usual. */
 void store_set_checks(bool as_usual);
 
 /* A step of ours beside LMDB: forgets which pages of the file this process
