@@ -136,20 +136,23 @@ static void complain(const struct df_error *err)
     }
 }
 
-/* May be in a signal handler, and is the end in any case. What is written
- * there lies on disk already, or in a transaction that will never have been.
- */
+static void put(const char *text)
+{
+    /* What cannot be written to standard error cannot be reported. */
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+
+    (void)ignored;
+}
+
+/* Maybe in a signal handler, and the end in any case: what was not committed
+ * will not have been. */
 static void end_on_damage(const char *path)
 {
-    static const char advice[] =
-        ": is damaged: restore the view from a copy, or make it anew\n";
     struct shown s;
-    ssize_t n = write(STDERR_FILENO, "deltafold: ", strlen("deltafold: "));
 
-    (void)shown(&s, bytes_of_string(path));
-    n = write(STDERR_FILENO, s.text, strlen(s.text));
-    n = write(STDERR_FILENO, advice, sizeof advice - 1);
-    (void)n;
+    put("deltafold: ");
+    put(shown(&s, bytes_of_string(path)));
+    put(": is damaged: restore the view from a copy, or make it anew\n");
     _exit(DF_STATE);
 }
 
