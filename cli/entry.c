@@ -122,6 +122,8 @@ void entry_json(struct json *j, const struct ledger_entry *e,
     json_uint(j, "spills", e->spills);
     json_int(j, "time", e->time);
     json_uint(j, "predicted_us", e->predicted_us);
+    json_uint(j, "model_us", e->model_us);
+    json_uint(j, "model_commit_us", e->model_commit_us);
     json_uint(j, "measured_us", e->measured_us);
     json_uint(j, "map_us", e->map_us);
     json_uint(j, "reduce_us", e->reduce_us);

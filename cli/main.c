@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -148,11 +149,18 @@ static void put(const char *text)
  * will not have been. */
 static void end_on_damage(const char *path)
 {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
     struct shown s;
 
+    while (atomic_flag_test_and_set(&told)) {
+        (void)pause(); /* another thread is saying it */
+    }
+    if (isatty(STDERR_FILENO) == 1) {
+        put("\r\033[K"); /* the progress line */
+    }
     put("deltafold: ");
     put(shown(&s, bytes_of_string(path)));
-    put(": is damaged: restore the view from a copy, or make it anew\n");
+    put(": " STORE_DAMAGED "\n");
     _exit(DF_STATE);
 }
 

@@ -225,32 +225,43 @@ static void note(struct samples *s, double us, double model)
 {
     double off = us / model;
 
-    if (s->count < COST_SAMPLES) {
+    /* Nothing is left when the other part was quicker than ever. */
+    if (us > 0 && s->count < COST_SAMPLES) {
         off = off < FACTOR_MIN ? FACTOR_MIN : off;
         s->at[s->count++] = off > FACTOR_MAX ? FACTOR_MAX : off;
     }
 }
 
-/* An entry tells of the greater of its two parts. */
-static bool is_of_commits(const struct ledger_entry *e)
+/* Whether the one part is most of an entry's time, so that it tells of it. */
+static bool is_most(double part, double other)
 {
-    return 2 * e->model_commit_us >= e->model_us;
+    return part >= 2 * other;
+}
+
+static double modelled_work(const struct ledger_entry *e)
+{
+    return (double)(e->model_us - e->model_commit_us);
 }
 
 static void note_commits(struct samples *s, const struct ledger_entry *e)
 {
-    double work = (double)(e->model_us - e->model_commit_us);
+    double commits = (double)e->model_commit_us;
+    double work = modelled_work(e);
 
-    note(s, (double)e->install_us - work, (double)e->model_commit_us);
+    if (is_most(commits, work)) {
+        note(s, (double)e->install_us - work, commits);
+    }
 }
 
 static void note_work(struct samples *s, const struct ledger_entry *e,
                       double commit)
 {
-    double commits = commit * (double)e->model_commit_us;
+    double commits = (double)e->model_commit_us;
+    double work = modelled_work(e);
 
-    note(s, (double)e->install_us - commits,
-         (double)(e->model_us - e->model_commit_us));
+    if (is_most(work, commits)) {
+        note(s, (double)e->install_us - commit * commits, work);
+    }
 }
 
 /* The model's own word counts as one of the samples: a single night, be it the
@@ -284,7 +295,8 @@ static enum df_status load_told(struct told *told, struct store_txn *t,
         status = ledger_table_get(t, seq, e, &found, err);
         if (status == DF_OK && found) {
             timings_apply(timings, e);
-            told->count += e->model_us > 0 &&
+            /* Those of earlier versions do not say what of it is commits. */
+            told->count += e->model_commit_us > 0 &&
                            e->model_commit_us <= e->model_us &&
                            (unsigned)e->method < COST_METHODS;
         }
@@ -299,17 +311,13 @@ static void fit_to(struct cost_fit *fit, const struct told *told)
     struct samples work[COST_METHODS] = { 0 };
 
     for (size_t i = 0; i < told->count; i++) {
-        if (is_of_commits(&told->entries[i])) {
-            note_commits(&commits, &told->entries[i]);
-        }
+        note_commits(&commits, &told->entries[i]);
     }
     fit->commit = fitted(&commits);
     for (size_t i = 0; i < told->count; i++) {
         const struct ledger_entry *e = &told->entries[i];
 
-        if (!is_of_commits(e)) {
-            note_work(&work[e->method], e, cost_commit_factor(fit));
-        }
+        note_work(&work[e->method], e, cost_commit_factor(fit));
     }
     for (size_t m = 0; m < COST_METHODS; m++) {
         fit->work[m] = fitted(&work[m]);

@@ -3,14 +3,15 @@
  *
  * Two numbers for each method. `model` is what its steps cost on the machine
  * where it was measured: rows, blocks and pages by the thread, and commits,
- * one after the other, each with its price. `predicted` is that times how far
- * the model was off for this view on this machine, as its ledger tells. What a
- * commit takes is the disk's, and the same for all methods: a method that was
- * not tried lately must not look cheap because the disk was slow for others.
- * What is done beside commits is each method's own. Either is the median over
- * the last entries that tell of it and the model itself, so that one noisy
- * night changes nothing, not even the first; entries of long ago do not count,
- * so that several noisy ones are forgotten.
+ * one after the other, each with its price. `predicted` is what this view's
+ * ledger makes of it: commits and what is done beside them, each times how far
+ * the model was off. What a commit takes is the disk's, and the same for all
+ * methods: a method that was not tried lately must not look cheap because the
+ * disk was slow for others. The rest is each method's own. An entry tells of
+ * the one part that is most of it, or of none. Either factor is the median
+ * over the last entries that tell of it and the model itself, so that one
+ * noisy night changes nothing, not even the first; entries of long ago do not
+ * count, so that several noisy ones are forgotten.
  *
  * What is chosen is the least by price, which looks ahead: a deferred run
  * will have to be folded some day, and an overwrite folds what is deferred
@@ -55,7 +56,7 @@ unsigned cost_team(const struct cost_features *f, enum install_method m);
 void cost_set_stall(double us);
 
 /* Entries that tell something, counted back from the last; and how many of
- * one method are enough. */
+ * commits, or of one method's work, are enough. */
 enum { COST_ENTRIES = 64, COST_SAMPLES = 9, COST_METHODS = INSTALL_AUTO };
 
 /* Microseconds from the reduced run to the commit. */
@@ -73,7 +74,7 @@ enum df_status cost_fit_load(struct cost_fit *fit, struct store_txn *t,
                              const struct timings *timings, uint64_t seq,
                              struct df_error *err) DF_MUST_CHECK;
 double cost_commit_factor(const struct cost_fit *fit);
-/* The factor of a method: its own, or that of all others, or 1. */
+/* The factor of a method: its own, or in the middle of the others', or 1. */
 double cost_work_factor(const struct cost_fit *fit, enum install_method m);
 
 /* Microseconds, before the fit. */

@@ -27,8 +27,7 @@ uint64_t inbox_run(uint64_t seq, unsigned shard)
 static enum df_status too_many(struct df_error *err)
 {
     return error_set(err, DF_STATE,
-                     "the list of runs that are not folded is damaged: "
-                     "restore the view from a copy, or make it anew");
+                     "the list of runs that are not folded " STORE_DAMAGED);
 }
 
 /* One batch more. A run of no rows need not be read. */

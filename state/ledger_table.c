@@ -94,9 +94,7 @@ static enum df_status put_blocks(struct store_txn *t, uint64_t seq,
 
 static enum df_status damaged(struct df_error *err)
 {
-    return error_set(err, DF_STATE,
-                     "the ledger is damaged: restore the view from a copy, "
-                     "or make it anew");
+    return error_set(err, DF_STATE, "the ledger " STORE_DAMAGED);
 }
 
 /* ---- names and digests ---- */

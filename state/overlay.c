@@ -9,8 +9,7 @@ enum { TERM = 8 + 8 + 1, FOLD = 1 + 8 + 8, OVERLAY_BYTES = 2048 };
 static enum df_status damaged(struct df_error *err)
 {
     return error_set(err, DF_STATE,
-                     "the list of runs that are not folded is damaged: "
-                     "restore the view from a copy, or make it anew");
+                     "the list of runs that are not folded " STORE_DAMAGED);
 }
 
 static bool read_fold(struct bytes v, struct overlay *o)

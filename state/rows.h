@@ -9,8 +9,10 @@
  *     rows_writer_*   rows appended to an empty table, packed
  *     rows_editor_*   rows changed in place, in order
  *
- * Rows handed out are borrowed until the next call on the same object. A
- * damaged entry is DF_STATE.
+ * Rows handed out are borrowed until the next call on the same object. An
+ * entry that is damaged or out of order is DF_STATE; so is one that is
+ * missing, to a reader that has begun at the empty head, when it comes to the
+ * end.
  */
 #ifndef STATE_ROWS_H
 #define STATE_ROWS_H

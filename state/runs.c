@@ -19,9 +19,7 @@ enum {
 
 enum df_status runs_damaged(struct df_error *err)
 {
-    return error_set(err, DF_STATE,
-                     "a stored run is damaged: restore the view from a copy, "
-                     "or make it anew");
+    return error_set(err, DF_STATE, "a stored run " STORE_DAMAGED);
 }
 
 /* ---- records ---- */

@@ -68,9 +68,7 @@ struct snapshot_scan {
 
 static enum df_status damaged(struct df_error *err)
 {
-    return error_set(err, DF_STATE,
-                     "a stored row is damaged: restore the "
-                     "view from a copy, or make it anew");
+    return error_set(err, DF_STATE, "a stored row " STORE_DAMAGED);
 }
 
 static bool begins_with(struct bytes b, struct bytes prefix)

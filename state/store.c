@@ -87,7 +87,8 @@ enum df_status store_fail(struct store *s, int code, const char *doing,
     case MDB_VERSION_MISMATCH:
     case MDB_INCOMPATIBLE:
     case MDB_NOTFOUND:
-    /* These are met where pages are not as they were written, only. */
+    /* Where these are not our own fault, pages are not as they were written.
+     */
     case MDB_KEYEXIST:
     case MDB_CURSOR_FULL:
     case MDB_PAGE_FULL:
@@ -238,6 +239,27 @@ static int begin(struct store *s, unsigned flags, MDB_txn **txn)
     return code;
 }
 
+/* What a file made before there were such tables may lack. */
+static bool may_lack(const struct store *s, unsigned table)
+{
+    return !s->has_checks && (table == STORE_RUNS || table == STORE_KEPT);
+}
+
+/* Opens a table, or makes it where there cannot have been one: one that is not
+ * found otherwise was there, and its name is damaged. */
+static int open_table(struct store *s, MDB_txn *txn, unsigned table)
+{
+    bool makes = s->is_new || (s->access == STORE_WRITE && may_lack(s, table));
+    int code = mdb_dbi_open(txn, table_names[table], makes ? MDB_CREATE : 0,
+                            &s->tables[table]);
+
+    if (code == MDB_NOTFOUND && may_lack(s, table)) {
+        s->tables[table] = STORE_NO_TABLE;
+        code = 0;
+    }
+    return code;
+}
+
 /* Whether values have checks: those of a file that is made now do. */
 static int look_for_checks(struct store *s, MDB_txn *txn)
 {
@@ -252,30 +274,30 @@ static int look_for_checks(struct store *s, MDB_txn *txn)
 /* Opens all tables once; handles are good for the environment's life. */
 static enum df_status open_tables(struct store *s, struct df_error *err)
 {
-    bool writes = s->access == STORE_WRITE;
     MDB_txn *txn = NULL;
-    int code = begin(s, writes ? 0 : MDB_RDONLY, &txn);
+    int code;
 
     store_enter(s);
+    code = begin(s, s->access == STORE_WRITE ? 0 : MDB_RDONLY, &txn);
     if (code == 0) {
         code = look_for_checks(s, txn);
     }
     for (unsigned i = 0; code == 0 && i < STORE_TABLES; i++) {
-        code = mdb_dbi_open(txn, table_names[i], writes ? MDB_CREATE : 0,
-                            &s->tables[i]);
-        if (code == MDB_NOTFOUND && (i == STORE_RUNS || i == STORE_KEPT)) {
-            s->tables[i] = STORE_NO_TABLE;
-            code = 0;
-        }
+        code = open_table(s, txn, i);
     }
-    store_leave();
     if (code != 0) {
         mdb_txn_abort(txn);
-        return store_fail(s, code, "open", err);
+    } else {
+        /* An unchanged write transaction writes nothing. */
+        code = mdb_txn_commit(txn);
     }
-    /* An unchanged write transaction writes nothing. */
-    code = mdb_txn_commit(txn);
+    store_leave();
     return code == 0 ? DF_OK : store_fail(s, code, "open", err);
+}
+
+bool store_has_checks(const struct store *s)
+{
+    return s->has_checks;
 }
 
 /* Twice what is used, in whole steps. */
@@ -508,8 +530,11 @@ enum df_status store_table_size(struct store_txn *t, enum store_table table,
                                 struct store_size *size, struct df_error *err)
 {
     MDB_stat st;
-    int code = mdb_stat(t->txn, t->store->tables[table], &st);
+    int code;
 
+    store_enter(t->store);
+    code = mdb_stat(t->txn, t->store->tables[table], &st);
+    store_leave();
     if (code != 0) {
         return store_fail(t->store, code, "read", err);
     }
@@ -520,77 +545,6 @@ enum df_status store_table_size(struct store_txn *t, enum store_table table,
         .page_size = st.ms_psize,
     };
     return DF_OK;
-}
-
-/* Values with pages of their own are read one after the other, as by a
- * cursor; small ones lie where others do. */
-static void seen_by_get(struct store_txn *t, struct bytes value)
-{
-    if (value.len >= STORE_REGION / 16) {
-        t->unrelaxed += 2 * value.len;
-    }
-    if (t->unrelaxed >= STORE_RELAX_BYTES) {
-        t->unrelaxed = 0;
-        store_relax(t->store);
-    }
-}
-
-enum df_status store_get(struct store_txn *t, enum store_table table,
-                         struct bytes key, struct bytes *value, bool *found,
-                         struct df_error *err)
-{
-    MDB_dbi dbi = t->store->tables[table];
-    MDB_val k = store_val(key);
-    enum df_status status = DF_OK;
-    MDB_val v;
-    int code = MDB_NOTFOUND;
-
-    store_enter(t->store);
-    if (dbi != STORE_NO_TABLE) {
-        code = mdb_get(t->txn, dbi, &k, &v);
-    }
-    *found = code == 0;
-    if (code == 0) {
-        seen_by_get(t, store_bytes(v));
-        status = store_value_get(t->store, key, v, value, err);
-    }
-    store_leave();
-    /* Keys that LMDB could not hold, empty or too long, are not there. */
-    return code == 0 || code == MDB_NOTFOUND || code == MDB_BAD_VALSIZE
-               ? status
-               : store_fail(t->store, code, "read", err);
-}
-
-static enum df_status put(struct store_txn *t, enum store_table table,
-                          struct bytes key, struct bytes value, unsigned flags,
-                          struct df_error *err)
-{
-    MDB_val k = store_val(key);
-    MDB_val v = { .mv_size = store_value_size(t->store, value) };
-    int code;
-
-    store_enter(t->store);
-    code =
-        mdb_put(t->txn, t->store->tables[table], &k, &v, flags | MDB_RESERVE);
-    if (code == 0) {
-        store_value_put(t->store, key, value, v);
-    }
-    store_leave();
-    return code == 0 ? DF_OK : store_fail(t->store, code, "write", err);
-}
-
-enum df_status store_put(struct store_txn *t, enum store_table table,
-                         struct bytes key, struct bytes value,
-                         struct df_error *err)
-{
-    return put(t, table, key, value, 0, err);
-}
-
-enum df_status store_append(struct store_txn *t, enum store_table table,
-                            struct bytes key, struct bytes value,
-                            struct df_error *err)
-{
-    return put(t, table, key, value, MDB_APPEND, err);
 }
 
 enum df_status store_empty(struct store_txn *t, enum store_table table,

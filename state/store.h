@@ -15,8 +15,11 @@
  * transaction open, makes it larger and says that the transaction is to be
  * done again. A failed put poisons its transaction: only abort is left.
  *
- * Every value lies there with a check of it and its key. One that is not as
- * it was written is DF_STATE wherever it is read.
+ * Every value lies there with a check of it and its key, but in files made
+ * before there were checks. One that is not as it was written is DF_STATE
+ * wherever it is read, and so is a key that is looked for and is not there
+ * because it is damaged. What is put must not lie in a page of the same store:
+ * key and value are read when LMDB has made room.
  *
  * Threads: a write transaction belongs to the thread that began it; read
  * transactions may move. At most one environment per file and process.
@@ -30,7 +33,11 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-enum { STORE_CHECK = 4 }; /* bytes of it */
+enum { STORE_CHECK = 4 }; /* bytes of a check */
+
+/* What is said of a file, a row, a record that is not as it was written. */
+#define STORE_DAMAGED                                                         \
+    "is damaged: restore the view from a copy, or make it anew"
 
 enum store_access { STORE_READ, STORE_WRITE };
 
@@ -63,12 +70,17 @@ enum df_status store_open(struct store **out, const char *path,
                           struct df_error *err) DF_MUST_CHECK;
 void store_close(struct store *s); /* takes NULL; no transaction open */
 
-/* What is called, in a signal handler it may be, where a damaged page has led
- * astray; it is not to return, or the process ends by the signal. For
- * programs, once, when they begin: it takes SIGSEGV and SIGBUS over, for what
- * happens while a store is read or written. */
+/*
+ * Has a program told where a damaged page leads LMDB astray: `f` is called
+ * with the store's path, maybe in a signal handler and by several threads. If
+ * it returns, the process ends by the signal. It is called once, when the
+ * program begins, and takes SIGSEGV and SIGBUS over for as long as a store is
+ * read or written.
+ */
 typedef void store_told(const char *path);
 void store_on_damage(store_told *f);
+
+bool store_has_checks(const struct store *s);
 
 /* Whether no transaction is open. */
 bool store_is_idle(const struct store *s);

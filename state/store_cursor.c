@@ -24,7 +24,9 @@ enum df_status store_cursor_open(struct store_cursor **out,
     }
     c->store = t->store;
     if (dbi != STORE_NO_TABLE) {
+        store_enter(t->store);
         code = mdb_cursor_open(t->txn, dbi, &c->cursor);
+        store_leave();
     }
     if (code != 0) {
         free(c);

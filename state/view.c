@@ -93,6 +93,11 @@ static enum df_status check_shard(struct view *v, unsigned shard,
         }
         v->definition.text = buf_bytes(&v->definition_text);
     }
+    if (status == DF_OK && v->format >= VIEW_FORMAT_CHECKS &&
+        !store_has_checks(v->stores[shard])) {
+        status = error_set(err, DF_STATE, "%s: shard %u " STORE_DAMAGED,
+                           v->path, shard);
+    }
     if (status == DF_OK && (generation != v->generation || number != shard ||
                             d.shards != v->definition.shards ||
                             !bytes_equal(d.text, v->definition.text))) {

@@ -58,7 +58,8 @@ enum df_status view_make_generation(const struct view *v,
 enum df_status view_current(struct view *v, uint64_t *generation,
                             struct df_error *err) DF_MUST_CHECK;
 
-/* Makes `generation` the view, atomically and durably. */
+/* Makes `generation` the view, atomically and durably; `format` is what a
+ * program must know to read it. */
 enum df_status view_switch(const struct view *v, char format,
                            uint64_t generation,
                            struct df_error *err) DF_MUST_CHECK;

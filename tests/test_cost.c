@@ -16,6 +16,7 @@
 #include "state/cost.h"
 #include "state/filter.h"
 #include "state/inbox.h"
+#include "state/ledger_table.h"
 #include "state/timings.h"
 #include "state/view_internal.h"
 #include "stored_view.h"
@@ -301,6 +302,100 @@ static void test_work_is_fitted_by_itself(void **state)
     stored_close(&s);
 }
 
+/* What a ledger of such entries says. */
+struct told {
+    enum install_method method;
+    uint64_t install_us;
+    uint64_t model_us;
+    uint64_t commit_us; /* of that */
+};
+
+static void put_entry(struct store_txn *t, uint64_t seq,
+                      const struct told *told)
+{
+    struct ledger_record r = { 0 };
+    struct df_error err;
+    const struct ledger_entry e = { .seq = seq,
+                                    .kind = LEDGER_REBUILD,
+                                    .method = told->method,
+                                    .install_us = told->install_us,
+                                    .model_us = told->model_us,
+                                    .model_commit_us = told->commit_us };
+
+    assert_int_equal(ledger_record_make(&r, &e, NULL, 0, &err), DF_OK);
+    assert_int_equal(ledger_table_put(t, &r, &err), DF_OK);
+    ledger_record_fini(&r);
+}
+
+static struct cost_fit fit_to(const struct told *told, size_t n)
+{
+    static const struct timings none;
+    char root[INPUT_TREE_PATH];
+    struct cost_fit fit;
+    struct df_error err;
+    struct store_txn *t;
+    struct store *s;
+
+    input_tree_open(root);
+    assert_int_equal(store_open(&s, input_tree_path(root, "store"),
+                                STORE_WRITE, NULL, &err),
+                     DF_OK);
+    assert_int_equal(store_begin(&t, s, STORE_WRITE, &err), DF_OK);
+    for (size_t i = 0; i < n; i++) {
+        put_entry(t, i + 1, &told[i]);
+    }
+    assert_int_equal(cost_fit_load(&fit, t, &none, n, &err), DF_OK);
+    store_abort(t);
+    store_close(s);
+    input_tree_remove(root);
+    return fit;
+}
+
+static void check_fit(const struct told *told, size_t n, double commit,
+                      double work)
+{
+    struct cost_fit fit = fit_to(told, n);
+
+    assert_true(fabs(cost_commit_factor(&fit) - commit) < 1e-9);
+    assert_true(fabs(cost_work_factor(&fit, INSTALL_INCREMENT) - work) < 1e-9);
+}
+
+#define FIT(told, commit, work)                                               \
+    check_fit(told, sizeof(told) / sizeof *(told), commit, work)
+
+static void test_entries_tell_of_what_is_most_of_them(void **state)
+{
+    /* Commits of three times 900; then work of 3900 + 2 * 3900 by that. */
+    static const struct told both[] = {
+        { INSTALL_DEFER, 2700 + 100, 1000, 900 },
+        { INSTALL_DEFER, 2700 + 100, 1000, 900 },
+        { INSTALL_INCREMENT, 3 * 1300 + 2 * 3900, 5200, 1300 },
+        { INSTALL_INCREMENT, 3 * 1300 + 2 * 3900, 5200, 1300 },
+    };
+    static const struct told halves[] = {
+        { INSTALL_INCREMENT, 9000, 1000, 500 },
+        { INSTALL_INCREMENT, 9000, 1000, 500 },
+    };
+    /* A night in which commits were quicker than ever. */
+    static const struct told quick[] = {
+        { INSTALL_DEFER, 9000, 1000, 1000 },
+        { INSTALL_DEFER, 9000, 1000, 1000 },
+        { INSTALL_INCREMENT, 5000, 4000, 1000 },
+        { INSTALL_INCREMENT, 5000, 4000, 1000 },
+    };
+    /* Of an earlier version. */
+    static const struct told old[] = {
+        { INSTALL_INCREMENT, 9000, 1000, 0 },
+        { INSTALL_INCREMENT, 9000, 1000, 0 },
+    };
+
+    (void)state;
+    FIT(both, 3, 2);
+    FIT(halves, 1, 1);
+    FIT(quick, 9, 1);
+    FIT(old, 1, 1);
+}
+
 static void note_us(struct stored *s, uint64_t seq, uint64_t us)
 {
     struct ledger_entry e = { .seq = seq, .install_us = us };
@@ -421,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_months_of_any_size),
         cmocka_unit_test(test_fitted_by_the_median),
         cmocka_unit_test(test_work_is_fitted_by_itself),
+        cmocka_unit_test(test_entries_tell_of_what_is_most_of_them),
         cmocka_unit_test(test_a_noisy_night_changes_nothing),
         cmocka_unit_test(test_times_with_the_commit),
         cmocka_unit_test(test_a_filter_never_denies_and_seldom_errs),

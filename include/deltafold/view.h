@@ -14,7 +14,8 @@
  * then its batch is finished first. A process opens each view once; a df_view
  * belongs to one thread at a time. Whatever is called may fail with DF_STATE
  * where the view turns out to be damaged, and with DF_SYSTEM where memory or
- * the disk do not do their part.
+ * the disk do not do their part. Damage that leads LMDB itself astray ends the
+ * process by a signal.
  *
  * Rows that the view's option having= hides are not there for get and each;
  * info counts them. Views of jobs that show lines of their own (aggregate)
