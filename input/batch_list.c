@@ -17,7 +17,8 @@ struct listing {
     const char *path; /* trimmed */
     size_t batch_capacity;
     size_t notice_capacity;
-    bool is_batch; /* path itself is one */
+    bool is_batch;  /* path itself is one */
+    bool has_files; /* beside batches, or without any */
 };
 
 /* What a subdirectory turns out to be. */
@@ -139,6 +140,7 @@ static enum df_status visit_entry(void *ctx, const struct walk_entry *entry,
         return add_notice(l, entry->path, entry->why, err);
     case WALK_FILE:
     default:
+        l->has_files = true;
         return add_notice(l, entry->path, "a file beside batches", err);
     }
 }
@@ -200,6 +202,13 @@ static enum df_status list_many(struct listing *l, struct df_error *err)
     if (list->notice_count > 0) {
         qsort(list->notices, list->notice_count, sizeof list->notices[0],
               compare_notices);
+    }
+    /* Nothing at all may be a night that is to come; files alone are as a rule
+     * the wrong directory. */
+    if (list->count == 0 && l->has_files) {
+        return refuse(err, l->path, NULL,
+                      "has files in it and no batch: a batch is a directory "
+                      "with inserted/ or deleted/ in it");
     }
     for (size_t i = 0; i < list->count && status == DF_OK; i++) {
         status = check_subdirectory(l, list->names[i], err);

@@ -357,10 +357,10 @@ static enum df_status create_base(struct site *s, struct df_error *err)
 static enum df_status not_of_these(const struct site *s, enum df_status status,
                                    struct df_error *err)
 {
-    return error_prefix(err, status,
-                        "view '%s' is not what the documents under '%s' "
-                        "give (see 'deltafold verify')",
-                        s->plan->view, s->plan->documents);
+    return error_set(err, status,
+                     "view '%s' is not what the documents under '%s' give: "
+                     "see 'deltafold verify'",
+                     s->plan->view, s->plan->documents);
 }
 
 /* Takes the reserve, which the view holds, out of its copy. */

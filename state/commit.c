@@ -224,7 +224,7 @@ void shard_effects_give(struct shard_effects *s, struct fold *f)
         .shape = f->shape,
         .t = s->read,
         .inbox = s->inbox,
-        .table = shard_rows_table(f->state),
+        .state = f->state,
         .terms = s->terms,
         .count = s->overlay.count,
     };

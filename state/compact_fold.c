@@ -91,7 +91,7 @@ static enum df_status filling_open(struct filling *f, struct store_txn *read,
     struct bytes head = bytes_of(o->fold_head, o->fold_head_len);
     const struct shard_run_from from = { .shape = c->shape,
                                          .t = read,
-                                         .table = shard_rows_table(&c->state),
+                                         .state = &c->state,
                                          .terms = terms,
                                          .count = o->folding };
     enum df_status status;

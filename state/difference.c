@@ -9,7 +9,7 @@ static enum df_status open_rows(struct difference *d, struct row_shape shape,
     const struct shard_run_from from = {
         .shape = shape,
         .t = d->there.read,
-        .table = shard_rows_table(state),
+        .state = state,
         .terms = d->there.terms,
         .count = d->there.overlay.count,
     };

@@ -409,7 +409,7 @@ static enum df_status old_rows_open(struct old_rows *o, const struct fold *f,
 
     from.shape = f->shape;
     from.t = o->t;
-    from.table = shard_rows_table(f->state);
+    from.state = f->state;
     if (status == DF_OK) {
         status = shard_run_open(&o->rows, &from, err);
     }

@@ -103,18 +103,17 @@ enum df_status rows_get(struct store_txn *t, enum store_table table,
 /* ---- reading in order ---- */
 
 struct rows_reader {
-    struct store_txn *txn;
-    enum store_table table;
     struct store_cursor *cursor;
     unsigned components;
     struct block_reader block;
-    bool is_whole;    /* reads the table from its beginning */
-    uint64_t entries; /* of these, so many so far */
+    uint64_t all;  /* rows that are in the table */
+    uint64_t seen; /* of these */
+    bool is_whole; /* it has begun with the first */
 };
 
 enum df_status rows_reader_open(struct rows_reader **out, struct store_txn *t,
-                                enum store_table table, unsigned components,
-                                struct df_error *err)
+                                enum store_table table, uint64_t rows,
+                                unsigned components, struct df_error *err)
 {
     struct rows_reader *r = calloc(1, sizeof *r);
     enum df_status status;
@@ -123,8 +122,7 @@ enum df_status rows_reader_open(struct rows_reader **out, struct store_txn *t,
     if (r == NULL) {
         return error_no_memory(err);
     }
-    r->txn = t;
-    r->table = table;
+    r->all = rows;
     r->components = components;
     status = store_cursor_open(&r->cursor, t, table, err);
     if (status != DF_OK) {
@@ -143,19 +141,12 @@ void rows_reader_close(struct rows_reader *r)
     }
 }
 
-/* Pages that are missing from a table, or lie in the place of others, are told
- * by how many entries there are. */
-static enum df_status check_whole(struct rows_reader *r, struct df_error *err)
+/* The end of the table: pages that are missing, or lie in others' places, are
+ * told by how many rows there were. */
+static enum df_status check_end(const struct rows_reader *r,
+                                struct df_error *err)
 {
-    struct store_size size;
-    enum df_status status;
-
-    if (!r->is_whole) {
-        return DF_OK;
-    }
-    status = store_table_size(r->txn, r->table, &size, err);
-    return status == DF_OK && size.entries != r->entries ? rows_damaged(err)
-                                                         : status;
+    return r->is_whole && r->seen != r->all ? rows_damaged(err) : DF_OK;
 }
 
 /* The entry behind those that were read. */
@@ -165,7 +156,6 @@ static bool enter(struct rows_reader *r, struct bytes key, struct bytes value)
         r->block.head_len == 0 ||
         bytes_compare(bytes_of(r->block.head, r->block.head_len), key) < 0;
 
-    r->entries++;
     return in_order && block_open(&r->block, r->components, key, value);
 }
 
@@ -185,6 +175,7 @@ enum df_status rows_reader_next(struct rows_reader *r, const struct row **row,
         }
         if (!end) {
             *row = &r->block.row;
+            r->seen++;
             return DF_OK;
         }
         status = store_cursor_next(r->cursor, &key, &value, &found, err);
@@ -192,7 +183,7 @@ enum df_status rows_reader_next(struct rows_reader *r, const struct row **row,
             return status;
         }
         if (!found) {
-            return check_whole(r, err);
+            return check_end(r, err);
         }
         if (!enter(r, key, value)) {
             return rows_damaged(err);
@@ -209,12 +200,12 @@ enum df_status rows_reader_seek(struct rows_reader *r, struct bytes head,
     *row = NULL;
     r->block = (struct block_reader){ .components = r->components };
     r->is_whole = head.len == 0;
-    r->entries = 0;
+    r->seen = 0;
     if (status != DF_OK) {
         return status;
     }
     if (!e.there) {
-        return check_whole(r, err);
+        return check_end(r, err);
     }
     if (!e.has_next) {
         /* The cursor may have run off the table's beginning. */

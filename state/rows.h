@@ -10,9 +10,7 @@
  *     rows_editor_*   rows changed in place, in order
  *
  * Rows handed out are borrowed until the next call on the same object. An
- * entry that is damaged or out of order is DF_STATE; so is one that is
- * missing, to a reader that has begun at the empty head, when it comes to the
- * end.
+ * entry that is damaged or out of order is DF_STATE.
  */
 #ifndef STATE_ROWS_H
 #define STATE_ROWS_H
@@ -28,14 +26,17 @@ enum df_status rows_get(struct store_txn *t, enum store_table table,
                         struct df_error *err) DF_MUST_CHECK;
 
 /*
- *     rows_reader_open(&r, t, table, components, err);
+ *     rows_reader_open(&r, t, table, rows, components, err);
  *     rows_reader_seek(r, head, &row, err)     first row not before head
  *     rows_reader_next(r, &row, err) ...       NULL past the last
  *     rows_reader_close(r);                    takes NULL
+ * `rows` is how many there are: who begins at the empty head and comes to the
+ * end has seen so many, or it is DF_STATE.
  */
 struct rows_reader;
 enum df_status rows_reader_open(struct rows_reader **out, struct store_txn *t,
-                                enum store_table table, unsigned components,
+                                enum store_table table, uint64_t rows,
+                                unsigned components,
                                 struct df_error *err) DF_MUST_CHECK;
 void rows_reader_close(struct rows_reader *r);
 enum df_status rows_reader_seek(struct rows_reader *r, struct bytes head,

@@ -42,14 +42,17 @@ static enum df_status table_rewind(struct run_source *source,
     return DF_OK;
 }
 
-static enum df_status table_open(struct table_run *r, struct store_txn *t,
-                                 enum store_table table, unsigned components,
+static enum df_status table_open(struct table_run *r,
+                                 const struct shard_run_from *from,
                                  struct df_error *err)
 {
+    const struct shard_state *s = from->state;
+
     *r = (struct table_run){ .source = { .next = table_next,
                                          .rewind = table_rewind,
                                          .seek = table_seek } };
-    return rows_reader_open(&r->rows, t, table, components, err);
+    return rows_reader_open(&r->rows, from->t, shard_rows_table(s), s->rows,
+                            from->shape.components, err);
 }
 
 static void table_close(struct table_run *r)
@@ -67,8 +70,7 @@ enum df_status shard_run_open(struct shard_run *r,
     struct runs_from runs = { .shape = from->shape,
                               .t = from->t,
                               .inbox = from->inbox };
-    enum df_status status = table_open(&r->table, from->t, from->table,
-                                       from->shape.components, err);
+    enum df_status status = table_open(&r->table, from, err);
 
     r->run = &r->table.source;
     if (status == DF_OK && (from->count > 0 || from->without_rows)) {
@@ -125,8 +127,8 @@ enum df_status shard_run_find(struct shard_run *r,
 
     *found = false;
     if (!from->without_rows) {
-        status = rows_get(from->t, from->table, components, want->head, values,
-                          &tail, found, err);
+        status = rows_get(from->t, shard_rows_table(from->state), components,
+                          want->head, values, &tail, found, err);
     }
     if (status != DF_OK || !*found || !bytes_equal(tail, want->tail)) {
         memset(values, 0, components * sizeof *values);

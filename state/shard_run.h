@@ -9,6 +9,7 @@
 #ifndef STATE_SHARD_RUN_H
 #define STATE_SHARD_RUN_H
 
+#include "state/meta.h"
 #include "state/rows.h"
 #include "state/runs.h"
 
@@ -25,7 +26,8 @@ struct shard_run_from {
     struct row_shape shape;
     struct store_txn *t;
     struct store_txn *inbox; /* of terms in the inbox; NULL: there are none */
-    enum store_table table;
+    const struct shard_state
+        *state;        /* says which table, and of how many rows */
     bool without_rows; /* the terms alone */
     const struct runs_term *terms;
     size_t count;

@@ -315,7 +315,7 @@ static enum df_status shown_open(struct shard_shown **out, struct snapshot *s,
         .shape = s->shape,
         .t = s->txns[shard],
         .inbox = s->txns[0],
-        .table = shard_rows_table(&s->states[shard]),
+        .state = &s->states[shard],
         .without_rows = s->without_rows,
     };
     if (!make_terms(r, s, shard)) {

@@ -9,27 +9,114 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+/*
+ * LMDB's two roots, the first pages of its file: it takes the newer one and
+ * believes every number in it, divides by some and maps as much as others say.
+ * So they are looked at before; as LMDB 0.9 has them, on 64-bit machines. What
+ * cannot be read, or has another version, is left to LMDB to refuse.
+ */
 enum {
-    PAGE_SIZE_AT = 40, /* where LMDB's first header has it, 32 bits */
+    ROOT_MAGIC_AT = 16, /* 32 bits, as the next one and the page size */
+    ROOT_VERSION_AT = 20,
+    ROOT_MAP_SIZE_AT = 32,
+    ROOT_PAGE_SIZE_AT = 40,
+    ROOT_LAST_PAGE_AT = 136,
+    ROOT_TXN_AT = 144,
+    ROOT_END = 152,
+    ROOT_VERSION = 1,
     PAGE_SIZE_MIN = 256,
-    PAGE_SIZE_MAX = 65536
+    PAGE_SIZE_MAX = 65536,
+    ROOT_TRIES = 20 /* a writer may be about to change them */
 };
+#define ROOT_MAGIC 0xBEEFC0DEu
+#define MAP_SIZE_MAX ((uint64_t)1 << 47)
 
-/* Whether the header's page size can be one: LMDB divides by it before it
- * looks any closer. What cannot be read is left to LMDB to refuse. */
-static bool has_page_size(const char *path)
+static uint32_t number32(const uint8_t *root, size_t at)
 {
-    uint32_t size;
-    ssize_t n = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint32_t v;
 
+    memcpy(&v, root + at, sizeof v);
+    return v;
+}
+
+static uint64_t number64(const uint8_t *root, size_t at)
+{
+    uint64_t v;
+
+    memcpy(&v, root + at, sizeof v);
+    return v;
+}
+
+static bool has_page_size(const uint8_t *root)
+{
+    uint32_t size = number32(root, ROOT_PAGE_SIZE_AT);
+
+    return size >= PAGE_SIZE_MIN && size <= PAGE_SIZE_MAX &&
+           (size & (size - 1)) == 0;
+}
+
+static bool is_known(const uint8_t *root)
+{
+    return number32(root, ROOT_MAGIC_AT) == ROOT_MAGIC &&
+           number32(root, ROOT_VERSION_AT) == ROOT_VERSION &&
+           sizeof(size_t) == sizeof(uint64_t);
+}
+
+/* Whether the pages in use lie within the map. */
+static bool has_sizes(const uint8_t *root)
+{
+    uint64_t map = number64(root, ROOT_MAP_SIZE_AT);
+
+    return map < MAP_SIZE_MAX && number64(root, ROOT_LAST_PAGE_AT) <
+                                     map / number32(root, ROOT_PAGE_SIZE_AT);
+}
+
+/* Transactions write to one and to the other in turn, the even ones to the
+ * first. A new file has 0 in both. */
+static bool are_in_turn(uint64_t even, uint64_t odd)
+{
+    return (even == 0 && odd == 0) ||
+           (even % 2 == 0 && (odd == even + 1 || odd + 1 == even));
+}
+
+static bool are_roots(const uint8_t *first, const uint8_t *second)
+{
+    return number32(second, ROOT_PAGE_SIZE_AT) ==
+               number32(first, ROOT_PAGE_SIZE_AT) &&
+           has_sizes(first) && has_sizes(second) &&
+           are_in_turn(number64(first, ROOT_TXN_AT),
+                       number64(second, ROOT_TXN_AT));
+}
+
+static bool look_at_roots(int fd)
+{
+    uint8_t first[ROOT_END];
+    uint8_t second[ROOT_END];
+    off_t size;
+
+    if (pread(fd, first, sizeof first, 0) != sizeof first) {
+        return true;
+    }
+    if (!has_page_size(first)) {
+        return false;
+    }
+    size = (off_t)number32(first, ROOT_PAGE_SIZE_AT);
+    return pread(fd, second, sizeof second, size) != sizeof second ||
+           !is_known(first) || !is_known(second) || are_roots(first, second);
+}
+
+static bool has_roots(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = fd < 0;
+
+    for (int i = 0; !ok && i < ROOT_TRIES; i++) {
+        ok = look_at_roots(fd);
+    }
     if (fd >= 0) {
-        n = pread(fd, &size, sizeof size, PAGE_SIZE_AT);
         (void)close(fd);
     }
-    return n != sizeof size ||
-           (size >= PAGE_SIZE_MIN && size <= PAGE_SIZE_MAX &&
-            (size & (size - 1)) == 0);
+    return ok;
 }
 
 bool store_file_is_missing(const char *path)
@@ -51,7 +138,7 @@ enum df_status store_file_check(const char *path, bool *missing,
         return *missing ? DF_STATE : DF_SYSTEM;
     }
     /* LMDB would make a store of an empty file, even for a reader. */
-    if (!S_ISREG(st.st_mode) || st.st_size == 0 || !has_page_size(path)) {
+    if (!S_ISREG(st.st_mode) || st.st_size == 0 || !has_roots(path)) {
         return error_set(err, DF_STATE,
                          "%s: not a store: restore the view from a copy, or "
                          "make it anew",

@@ -33,15 +33,20 @@ void deferred_apply(struct stored *s, enum install_method method)
     }
 }
 
-void deferred_open(struct stored *s, unsigned shards, unsigned rows)
+void deferred_fill(struct stored *s, unsigned rows)
 {
-    stored_open(s, plain, shards);
     for (unsigned i = 0; i < rows; i++) {
         deferred_number(&s->run, i, 1 + i % 3);
     }
     deferred_apply(s, INSTALL_DEFER);
     /* Into an empty view rows go packed, whatever was asked for. */
     assert_int_equal(s->entry.method, INSTALL_OVERWRITE);
+}
+
+void deferred_open(struct stored *s, unsigned shards, unsigned rows)
+{
+    stored_open(s, plain, shards);
+    deferred_fill(s, rows);
 }
 
 void deferred_random(struct stored *s, unsigned n, uint64_t *random)

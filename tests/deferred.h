@@ -22,7 +22,8 @@ void deferred_number(struct rows_source *run, uint64_t n, int64_t value);
 /* Applies what is in s->run. */
 void deferred_apply(struct stored *s, enum install_method method);
 
-/* A view of rows 0 to rows - 1, folded. */
+/* Rows 0 to rows - 1 into an empty view, folded; and a view of them. */
+void deferred_fill(struct stored *s, unsigned rows);
 void deferred_open(struct stored *s, unsigned shards, unsigned rows);
 
 /* Changes n rows at random, takes some away, adds some: in s->run, and as a

@@ -132,9 +132,10 @@ static void test_a_view_of_the_first_format_is_marked(void **state)
         FILE *f;
 
         store_set_checks(false);
-        deferred_open(&s, shards, 300);
+        stored_open(&s, (struct row_shape){ .components = 1 }, shards);
         store_set_checks(true);
         input_tree_text(s.path, "current", first);
+        deferred_fill(&s, 300);
         deferred_add(&s, 20, &random);
         stored_check(&s);
         f = fopen(input_tree_path(s.path, "current"), "r");

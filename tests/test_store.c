@@ -539,6 +539,43 @@ static void test_impossible_page_size(void **state)
     }
 }
 
+/* LMDB believes the numbers in its two roots: any bit of them may have
+ * changed, and neither is what it says an endless loop, nor a signal, nor
+ * taken for a lack of memory. */
+static void test_changed_roots(void **state)
+{
+    static const size_t fields[][2] = { { 32, 44 }, { 136, 152 } };
+    static uint8_t data[8 << 20];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned refused = 0;
+    size_t len;
+
+    (void)state;
+    fill_store();
+    len = read_file(data, sizeof data);
+    for (size_t bit = 0; bit < 2 * page * 8; bit++) {
+        size_t at = bit / 8 % page;
+        struct df_error err;
+        struct store *s;
+        enum df_status status;
+
+        if (!(at >= fields[0][0] && at < fields[0][1]) &&
+            !(at >= fields[1][0] && at < fields[1][1])) {
+            continue;
+        }
+        data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        write_file(data, len);
+        status = store_open(&s, path, STORE_READ, NULL, &err);
+        assert_true(status == DF_OK || status == DF_STATE);
+        refused += status == DF_STATE;
+        if (status == DF_OK) {
+            store_close(s);
+        }
+        data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    assert_true(refused > 300);
+}
+
 /* ---- memory ---- */
 
 /* Bytes of files that are mapped in; files in memory are told apart. */
@@ -799,6 +836,7 @@ int main(void)
         WITH_ROOT(test_garbage),
         WITH_ROOT(test_truncated_file),
         WITH_ROOT(test_impossible_page_size),
+        WITH_ROOT(test_changed_roots),
         WITH_ROOT(test_scans_take_little_memory),
         WITH_ROOT(test_a_changed_bit_is_told),
         WITH_ROOT(test_a_table_whose_name_changed_is_told),
