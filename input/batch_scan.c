@@ -226,7 +226,14 @@ static int compare_notices(const void *a, const void *b)
 
 static void sort_files(struct scan *s)
 {
-#pragma omp parallel for num_threads(s->threads) schedule(static, 1)
+    /* A team is not worth it where the others have found nothing. */
+    bool together = false;
+
+    for (unsigned i = 1; i < s->threads; i++) {
+        together = together || s->found[i].file_count > 0;
+    }
+#pragma omp parallel for num_threads(s->threads)                              \
+    schedule(static, 1) if (together)
     for (unsigned i = 0; i < s->threads; i++) {
         struct found *f = &s->found[i];
 

@@ -252,10 +252,15 @@ struct to_read {
     bool has_failed;
 };
 
+/* Entries that the first thread visits before others are called: to wake one
+ * may take longer than a small batch. */
+enum { ALONE = 1000 };
+
 /* One thread's share of it. */
 struct lane {
     const struct walk *outer; /* whose visit files go to */
     struct to_read *directories;
+    size_t visited;
     struct refusal refusal;
     enum df_status status;
     struct df_error err;
@@ -310,6 +315,7 @@ static enum df_status visit_in_tree(void *ctx, const struct walk_entry *entry,
 {
     struct lane *lane = ctx;
 
+    lane->visited++;
     if (entry->kind == WALK_DIRECTORY) {
         return push(lane->directories, entry->path) ? DF_OK
                                                     : error_no_memory(err);
@@ -317,7 +323,9 @@ static enum df_status visit_in_tree(void *ctx, const struct walk_entry *entry,
     return lane->outer->visit(lane->outer->ctx, entry, err);
 }
 
-static void run_lane(struct lane *lane)
+/* Reads directories until there are none left, or so many entries have been
+ * visited. */
+static void run_lane(struct lane *lane, size_t most)
 {
     const struct walk inner = { .root = lane->outer->root,
                                 .pool = lane->outer->pool,
@@ -325,7 +333,7 @@ static void run_lane(struct lane *lane)
                                 .ctx = lane };
     const char *below;
 
-    while ((below = pop(lane->directories)) != NULL) {
+    while (lane->visited < most && (below = pop(lane->directories)) != NULL) {
         lane->status = walk_one(&inner, below, &lane->refusal, &lane->err);
         settle(lane->directories, lane->status);
     }
@@ -356,7 +364,7 @@ static void run_lanes(struct lane *lanes, unsigned count)
 {
 #pragma omp parallel for num_threads(count) schedule(static, 1)
     for (unsigned i = 0; i < count; i++) {
-        run_lane(&lanes[i]);
+        run_lane(&lanes[i], SIZE_MAX);
     }
 }
 
@@ -375,7 +383,10 @@ enum df_status walk_tree(const struct walk *lanes, unsigned count,
         at[i].directories = &t;
     }
     if (push(&t, below)) {
-        run_lanes(at, count);
+        run_lane(&at[0], ALONE);
+        if (t.count > 0) {
+            run_lanes(at, count);
+        }
         status = settle_lanes(at, count, err);
     } else {
         status = error_no_memory(err);
