@@ -197,8 +197,8 @@ nights_cost() { # METHOD NIGHTS
             us += substr($0, RSTART + 13, RLENGTH - 13)
         }
         END {
-            # An eighth of the rows, and at least 64 KiB of each shard.
-            due = rows / 8
+            # A seventh of the rows, and at least 64 KiB of each shard.
+            due = rows / 7
             least = shards * 65536 / 10
             due = due < least ? least : due
             part = left < due ? left / due : 1

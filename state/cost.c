@@ -24,7 +24,7 @@
 #define COMPARE_ROW_US 0.05 /* read a row of the table beside a new one */
 #define STORE_ROW_US 0.06   /* add a row to a stored run */
 #define MERGE_ROW_US 0.12   /* merge a row of stored runs once */
-#define STORED 1.3          /* of a row's bytes in the table, in a run */
+#define STORED 1.25         /* of a row's bytes in the table, in a run */
 #define DUE_MIN 65536.0     /* bytes */
 
 /* Where deferring saves less, it is not done: the rows are counted then. */

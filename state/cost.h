@@ -103,7 +103,7 @@ double cost_pages_hit(double leaf_pages, double rows);
 
 /* The overlay is folded into the rows when it is this share of them, by
  * bytes: reading it costs about as much of a scan. */
-#define COST_FOLD_SHARE (1.0 / 8)
+#define COST_FOLD_SHARE (1.0 / 7)
 /* Bytes of an overlay that is due; of a table that is smaller than that, the
  * bytes that a scan never notices. */
 double cost_due_bytes(double leaf_pages, double page_size);
