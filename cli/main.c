@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/spelling.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "state/store.h"
 
 static struct output standard_output;
@@ -137,14 +138,6 @@ static void complain(const struct df_error *err)
     }
 }
 
-static void put(const char *text)
-{
-    /* What cannot be written to standard error cannot be reported. */
-    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
-
-    (void)ignored;
-}
-
 /* Maybe in a signal handler, and the end in any case: what was not committed
  * will not have been. */
 static void end_on_damage(const char *path)
@@ -156,11 +149,11 @@ static void end_on_damage(const char *path)
         (void)pause(); /* another thread is saying it */
     }
     if (isatty(STDERR_FILENO) == 1) {
-        put("\r\033[K"); /* the progress line */
+        progress_put("\r\033[K"); /* the progress line */
     }
-    put("deltafold: ");
-    put(shown(&s, bytes_of_string(path)));
-    put(": " STORE_DAMAGED "\n");
+    progress_put("deltafold: ");
+    progress_put(shown(&s, bytes_of_string(path)));
+    progress_put(": " STORE_DAMAGED "\n");
     _exit(DF_STATE);
 }
 

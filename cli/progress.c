@@ -82,7 +82,7 @@ static void compose(char line[LINE_MAX_BYTES], const struct progress *p,
     fit(line, columns);
 }
 
-static void put(const char *text)
+void progress_put(const char *text)
 {
     /* What cannot be written to standard error cannot be reported. */
     ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
@@ -112,7 +112,7 @@ void progress_show(void *ctx, const struct engine_progress *now)
     }
     compose(line, p, now, time);
     (void)snprintf(drawn, sizeof drawn, "\r%s\033[K", line);
-    put(drawn);
+    progress_put(drawn);
     p->last = time;
     p->drawn = true;
 }
@@ -120,7 +120,7 @@ void progress_show(void *ctx, const struct engine_progress *now)
 void progress_clear(struct progress *p)
 {
     if (p->drawn) {
-        put("\r\033[K");
+        progress_put("\r\033[K");
         p->drawn = false;
     }
 }

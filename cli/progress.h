@@ -30,6 +30,9 @@ void progress_show(void *ctx, const struct engine_progress *now);
 
 void progress_clear(struct progress *p);
 
+/* To standard error as it is; may be called in a signal handler. */
+void progress_put(const char *text);
+
 /* "deltafold: notice: ..." */
 void progress_notice(struct progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -24,12 +24,6 @@ uint64_t inbox_run(uint64_t seq, unsigned shard)
 
 /* ---- reading ---- */
 
-static enum df_status too_many(struct df_error *err)
-{
-    return error_set(err, DF_STATE,
-                     "the list of runs that are not folded " STORE_DAMAGED);
-}
-
 /* One batch more. A run of no rows need not be read. */
 static enum df_status add_run(const struct kept_run *run, uint64_t seq,
                               struct shard_state *state, struct overlay *o,
@@ -41,7 +35,7 @@ static enum df_status add_run(const struct kept_run *run, uint64_t seq,
         return DF_OK;
     }
     if (o->count == OVERLAY_MAX) {
-        return too_many(err);
+        return overlay_damaged(err);
     }
     o->terms[o->count++] =
         (struct overlay_term){ .run = run->seq, .batch = seq };

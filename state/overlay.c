@@ -6,7 +6,7 @@
  * its number of terms, rows, magnitude and head. */
 enum { TERM = 8 + 8 + 1, FOLD = 1 + 8 + 8, OVERLAY_BYTES = 2048 };
 
-static enum df_status damaged(struct df_error *err)
+enum df_status overlay_damaged(struct df_error *err)
 {
     return error_set(err, DF_STATE,
                      "the list of runs that are not folded " STORE_DAMAGED);
@@ -45,7 +45,7 @@ enum df_status overlay_load(struct store_txn *t, struct overlay *o,
     }
     o->count = v.data[0];
     if (o->count > OVERLAY_MAX || v.len < 1 + o->count * TERM) {
-        return damaged(err);
+        return overlay_damaged(err);
     }
     for (size_t i = 0; i < o->count; i++) {
         const uint8_t *at = v.data + 1 + i * TERM;
@@ -55,7 +55,7 @@ enum df_status overlay_load(struct store_txn *t, struct overlay *o,
                                              .minus = at[16] != 0 };
     }
     v = bytes_of(v.data + 1 + o->count * TERM, v.len - 1 - o->count * TERM);
-    return read_fold(v, o) ? DF_OK : damaged(err);
+    return read_fold(v, o) ? DF_OK : overlay_damaged(err);
 }
 
 enum df_status overlay_store(struct store_txn *t, const struct overlay *o,
@@ -137,7 +137,7 @@ static enum df_status get_run(struct store_txn *t, uint64_t number,
     bool found;
     enum df_status status = runs_get(t, number, run, &found, err);
 
-    return status == DF_OK && !found ? damaged(err) : status;
+    return status == DF_OK && !found ? overlay_damaged(err) : status;
 }
 
 enum df_status overlay_sum(struct store_txn *t, struct store_txn *inbox,

@@ -44,6 +44,9 @@ struct overlay {
     uint8_t fold_head[ROW_HEAD_MAX];
 };
 
+/* DF_STATE: the list of terms is not as it was written. */
+enum df_status overlay_damaged(struct df_error *err);
+
 enum df_status overlay_load(struct store_txn *t, struct overlay *o,
                             struct df_error *err) DF_MUST_CHECK;
 enum df_status overlay_store(struct store_txn *t, const struct overlay *o,

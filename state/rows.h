@@ -89,4 +89,7 @@ enum df_status rows_editor_end(struct rows_editor *e,
                                struct df_error *err) DF_MUST_CHECK;
 void rows_editor_close(struct rows_editor *e);
 
+/* DF_STATE, and what is said of a row that is not as it was written. */
+enum df_status rows_damaged(struct df_error *err);
+
 #endif

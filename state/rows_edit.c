@@ -17,8 +17,6 @@ enum {
 };
 
 struct rows_editor {
-    struct store_txn *t;
-    enum store_table table;
     struct store_cursor *cursor;
     unsigned components;
 
@@ -46,8 +44,6 @@ enum df_status rows_editor_open(struct rows_editor **out, struct store_txn *t,
     if (e == NULL) {
         return error_no_memory(err);
     }
-    e->t = t;
-    e->table = table;
     e->components = components;
     status = store_cursor_open(&e->cursor, t, table, err);
     if (status != DF_OK) {

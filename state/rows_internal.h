@@ -20,6 +20,4 @@ struct rows_entry {
 enum df_status rows_find_entry(struct store_cursor *c, struct bytes head,
                                struct rows_entry *e, struct df_error *err);
 
-enum df_status rows_damaged(struct df_error *err);
-
 #endif

@@ -66,11 +66,6 @@ struct snapshot_scan {
     struct snapshot_row row;
 };
 
-static enum df_status damaged(struct df_error *err)
-{
-    return error_set(err, DF_STATE, "a stored row " STORE_DAMAGED);
-}
-
 static bool begins_with(struct bytes b, struct bytes prefix)
 {
     return b.len >= prefix.len &&
@@ -501,7 +496,7 @@ enum df_status snapshot_scan_next(struct snapshot_scan *scan,
     buf_reset(&scan->room);
     if (!row_decode(scan->s->shape, sh->key, &scan->room, &scan->row.key,
                     &scan->row.element)) {
-        return damaged(err);
+        return rows_damaged(err);
     }
     *row = &scan->row;
     return DF_OK;
